@@ -1,0 +1,73 @@
+import type { SessionEntry } from "./entries.ts";
+
+/** Identity of a session. Storages add what they know: cwd, path, parent session, metadata. */
+export interface SessionMetadata {
+  id: string;
+  /** ISO 8601. */
+  createdAt: string;
+  cwd?: string;
+  path?: string;
+  parentSessionPath?: string;
+  metadata?: { [key: string]: unknown };
+}
+
+/** Which part of the log to return. */
+export interface GetEntriesOptions {
+  /** Only entries that arrived at this replica after the first `afterEntrySeq` ones. */
+  afterEntrySeq?: number;
+  /** At most this many. */
+  limit?: number;
+}
+
+/** What changed in a storage, told to its subscribers after the change is visible to reads. */
+export interface SessionChange {
+  /** Entries that became part of the log, in log order; from this replica or from others. */
+  readonly added: readonly SessionEntry[];
+  /** True when another replica or process wrote them. */
+  readonly remote: boolean;
+}
+
+/**
+ * A session tree kept somewhere. The first eleven methods are pi-agent-core 0.80's contract, name for name, so that
+ * its `Session` and `AgentHarness` run on any Coppice storage; the rest is Coppice's.
+ *
+ * Rejections are `SessionError`s. Entries handed out must not be changed by the caller.
+ */
+export interface SessionStorage {
+  getMetadata(): Promise<SessionMetadata>;
+  /** The entry the next append continues; null before the first. `invalid_session` when it is not a known entry. */
+  getLeafId(): Promise<string | null>;
+  /** Moves the leaf by appending a `leaf` entry. Unknown id: `not_found`, nothing is written. */
+  setLeafId(leafId: string | null): Promise<void>;
+  /** An id not in use. */
+  createEntryId(): Promise<string>;
+  /** Appends one entry and makes it the leaf (a `leaf` entry: its target). Settles when it is as durable as the storage gets. */
+  appendEntry(entry: SessionEntry): Promise<void>;
+  getEntry(id: string): Promise<SessionEntry | undefined>;
+  /** All entries of a type, in log order, whole tree. */
+  findEntries<Type extends SessionEntry["type"]>(type: Type): Promise<Extract<SessionEntry, { type: Type }>[]>;
+  /** The label of an entry, trimmed, or undefined. */
+  getLabel(id: string): Promise<string | undefined>;
+  /** Root first. Null: `[]`; unknown id: `not_found`; a missing ancestor or a cycle: `invalid_session`. */
+  getPathToRoot(leafId: string | null): Promise<SessionEntry[]>;
+  /** Log order, `leaf` entries included, each id once. With `afterEntrySeq`: order of arrival at this replica. */
+  getEntries(options?: GetEntriesOptions): Promise<SessionEntry[]>;
+
+  /** The session's name: the last `session_info` of the whole tree, trimmed; undefined when cleared or never set. */
+  getSessionName(): Promise<string | undefined>;
+  /** Entries that name `id` as parent (null: the roots), in log order, without `leaf` entries. */
+  getChildren(id: string | null): Promise<SessionEntry[]>;
+  /** Entries without children, in log order; `leaf` entries are neither tips nor children. */
+  getTips(): Promise<SessionEntry[]>;
+  /** The exact JSON text of an entry, as it was first written. */
+  getEntryJson(id: string): Promise<string | undefined>;
+  /**
+   * Appends entries given as exact JSON texts, one entry each. A text whose id and bytes are already in the log is
+   * left out. Returns the ids written. Bad text: `invalid_entry`, nothing is written.
+   */
+  appendJson(lines: readonly string[]): Promise<string[]>;
+  /** Calls the listener after each change. Returns the function that stops it. */
+  subscribe(listener: (change: SessionChange) => void): () => void;
+  /** Settles when everything appended is durable; releases the storage. Safe to call twice. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,58 @@
+/** One update as an update log keeps it: as it came, or several merged (a chunk). */
+export interface StoredUpdate {
+  /** Position in the log: starts at 1, grows by 1 per append, never reused. A merged chunk keeps its last position. */
+  readonly seq: number;
+  /** The bytes as they were appended. Owned by the reader. */
+  readonly update: Uint8Array;
+}
+
+/**
+ * Where the updates of one room are kept durably: on a device the local log, on the relay the room's log.
+ * Bytes are opaque to it.
+ */
+export interface UpdateLog {
+  /**
+   * Adds one update at the end. Settles with its position when it is durable (fsynced, or the storage's strongest
+   * promise); updates appended in one turn may share one commit, order is kept. Rejects with `storage`,
+   * `storage_full` or `closed`; then nothing of this update is in the log and the call may be repeated.
+   */
+  append(update: Uint8Array): Promise<number>;
+  /** Updates with `seq > after` (default 0: all) up to the end as it is at the call, in order. Never loads the whole log. */
+  read(after?: number): AsyncIterable<StoredUpdate>;
+  /** Position of the last durable update; 0 when the log is empty. */
+  lastSeq(): number;
+  /**
+   * Replaces every update with `seq <= upTo` by one merged update at position `upTo`, atomically. Rejects with
+   * `not_found` when no update stands at `upTo`. The caller has verified that `merged` holds the same content.
+   */
+  replaceUpTo(upTo: number, merged: Uint8Array): Promise<void>;
+  /** Data derived from the log under a name, or undefined. It may vanish at any time; the log alone is the truth. */
+  readDerived(name: string): Promise<Uint8Array | undefined>;
+  /** Stores derived data under a name; settles when it is written, not necessarily fsynced. */
+  writeDerived(name: string, data: Uint8Array): Promise<void>;
+  /**
+   * Calls the listener after anything was appended to this log by another handle or another process (own appends
+   * through this handle are not reported). Returns the function that stops it.
+   */
+  onForeignAppend(listener: () => void): () => void;
+  /** Waits for appends in flight, then releases the log. Safe to call twice; later appends reject with `closed`. */
+  close(): Promise<void>;
+}
+
+/** A folder (or database) of update logs, plus small durable values of this device that belong to no log. */
+export interface UpdateStore {
+  /** Opens the log of that name, making it when it does not exist. Names are 1-200 printable ASCII characters. */
+  openLog(name: string): Promise<UpdateLog>;
+  /** Names of logs that hold at least one update, sorted. */
+  listLogs(): Promise<string[]>;
+  /** Removes a log with its derived data; a name that does not exist is fine. */
+  deleteLog(name: string): Promise<void>;
+  /** A durable value, or undefined. */
+  readValue(key: string): Promise<Uint8Array | undefined>;
+  /** Stores a value (undefined removes it); settles when it is durable. */
+  writeValue(key: string, value: Uint8Array | undefined): Promise<void>;
+  /** Calls the listener after another process changed anything in the store. Returns the function that stops it. */
+  onForeignChange(listener: () => void): () => void;
+  /** Closes every open log and the store. Safe to call twice. */
+  close(): Promise<void>;
+}
