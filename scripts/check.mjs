@@ -1,0 +1,29 @@
+/** `pnpm check`: everything that must hold before a commit. Runs all steps, also after one failed, and lists them. */
+import { writeFileSync } from "node:fs";
+import { buildPackages, installPackages, requireNode, runTool } from "./toolchain.mjs";
+
+requireNode();
+
+const steps = [
+  { name: "install", run: installPackages },
+  // Format, lint, floating promises, import cycles, and the arrows between the layers.
+  { name: "lint", run: () => runTool("lint", "@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]) },
+  { name: "build", run: buildPackages },
+  {
+    name: "types",
+    run: () => runTool("types", "typescript/bin/tsc", ["-p", "tsconfig.tests.json"]),
+  },
+  {
+    name: "tests",
+    run: () => runTool("tests", "vitest/vitest.mjs", ["run", ...process.argv.slice(2)], { showOutput: true }),
+  },
+];
+
+const results = [];
+for (const step of steps) results.push({ name: step.name, passed: (await step.run()) === 0 });
+
+const failed = results.filter((result) => !result.passed);
+console.log(`\ncheck    ${results.map((result) => `${result.name} ${result.passed ? "ok" : "FAILED"}`).join(", ")}`);
+// For .ci/run, which adds these steps to the count of tests.
+if (process.env.COPPICE_CHECK_REPORT) writeFileSync(process.env.COPPICE_CHECK_REPORT, JSON.stringify(results));
+process.exitCode = failed.length === 0 ? 0 : 1;
