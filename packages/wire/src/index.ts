@@ -1,1 +1,23 @@
-export {};
+export type { AwarenessState } from "./awareness.ts";
+export { absentState } from "./awareness.ts";
+export type { Admission, Chunk } from "./causal-order.ts";
+export { admitStructs, chunkStructs, orderStructs } from "./causal-order.ts";
+export type { CloseReason } from "./close-codes.ts";
+export { closeCodes, isFinalCloseCode, offenceToCloseReason } from "./close-codes.ts";
+export type { AckPair, Frame, FrameError } from "./frames.ts";
+export { encodeFrame, parseFrame, protocolVersion } from "./frames.ts";
+export type { UpdateLimits } from "./limits.ts";
+export {
+  maxAwarenessClock,
+  maxAwarenessFrameBytes,
+  maxChunkBytes,
+  maxClientsPerUpdate,
+  maxFrameBytes,
+  maxRecordBytes,
+  maxStructsPerUpdate,
+  protocolLimits,
+} from "./limits.ts";
+export type { StateVector } from "./state-vector.ts";
+export { encodeStateVector } from "./state-vector.ts";
+export type { ParsedUpdate, Struct, StructId, UpdateOffence } from "./update-grammar.ts";
+export { encodeUpdate, parseUpdate, rootTypeName } from "./update-grammar.ts";
