@@ -1,0 +1,129 @@
+import { SessionError, type UpdateLog } from "@coppice/core";
+
+/** A run of this replica's own records, by the clocks they have in the document: `from` inclusive, `to` exclusive. */
+export interface OwnRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the queue tells its owner. */
+export interface DurableQueueEvents {
+  /** The update is durable at this position of the log; `own` as it was pushed. */
+  saved(update: Uint8Array, seq: number, own: OwnRange | undefined): void;
+  /** Saving failed (an error) or works again (undefined). */
+  health(error: SessionError | undefined): void;
+}
+
+interface QueuedUpdate {
+  readonly update: Uint8Array;
+  readonly own: OwnRange | undefined;
+}
+
+/** How long a failed save waits before it is tried again, in ms. */
+const retryDelayMs = 1_000;
+
+/**
+ * Brings the document's updates into the local log, in order. Appends are handed over at once, so that the log can
+ * put those of one turn into one commit; after a failure everything unsaved is kept and tried again, in order,
+ * until it is durable. Nothing is dropped and nothing latches (SPEC CL2).
+ */
+export class DurableQueue {
+  readonly #log: UpdateLog;
+  readonly #events: DurableQueueEvents;
+  #unsaved: QueuedUpdate[] = [];
+  #inFlight: Promise<void> = Promise.resolve();
+  #failure: SessionError | undefined;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(log: UpdateLog, events: DurableQueueEvents) {
+    this.#log = log;
+    this.#events = events;
+  }
+
+  /** Queues one update; `own` names this replica's records in it. */
+  push(update: Uint8Array, own: OwnRange | undefined): void {
+    const queued = { update, own };
+    this.#unsaved.push(queued);
+    // While saving fails, order matters more than speed: the retry saves everything in turn.
+    if (this.#failure === undefined) this.#save(queued);
+  }
+
+  /** Settles when everything pushed so far is durable; rejects with the storage's error, and saving goes on being tried. */
+  async flushed(): Promise<void> {
+    await this.#inFlight;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** First of this replica's clocks that is not durable yet, or undefined when all are. */
+  firstUnsavedClock(): number | undefined {
+    return this.#unsaved.find((queued) => queued.own !== undefined)?.own?.from;
+  }
+
+  /** Number of own records that are not durable yet. */
+  unsavedRecords(): number {
+    let count = 0;
+    for (const { own } of this.#unsaved) if (own !== undefined) count += own.to - own.from;
+    return count;
+  }
+
+  /** Tries once more to save what is unsaved, then stops. Rejects when something stays unsaved. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retryTimer);
+    await this.#inFlight;
+    if (this.#unsaved.length > 0) await this.#saveAgain();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #save(queued: QueuedUpdate): void {
+    const saving = this.#log.append(queued.update).then(
+      (seq) => this.#settle(queued, seq),
+      (error: unknown) => this.#fail(error),
+    );
+    this.#inFlight = Promise.all([this.#inFlight, saving]).then(() => undefined);
+  }
+
+  #settle(queued: QueuedUpdate, seq: number): void {
+    const at = this.#unsaved.indexOf(queued);
+    if (at >= 0) this.#unsaved.splice(at, 1);
+    this.#events.saved(queued.update, seq, queued.own);
+  }
+
+  #fail(error: unknown): void {
+    this.#setHealth(
+      error instanceof SessionError
+        ? error
+        : new SessionError("storage", `The local log cannot be written: ${messageOf(error)}`, { cause: error }),
+    );
+    if (this.#closed) return;
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(() => {
+      this.#inFlight = this.#inFlight.then(() => this.#saveAgain());
+    }, retryDelayMs);
+  }
+
+  async #saveAgain(): Promise<void> {
+    while (true) {
+      const next = this.#unsaved[0];
+      if (next === undefined) break;
+      try {
+        this.#settle(next, await this.#log.append(next.update));
+      } catch (error) {
+        this.#fail(error);
+        return;
+      }
+    }
+    this.#setHealth(undefined);
+  }
+
+  #setHealth(error: SessionError | undefined): void {
+    if (error === this.#failure) return;
+    this.#failure = error;
+    this.#events.health(error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,329 @@
+import { SessionError } from "@coppice/core";
+import {
+  chunkStructs,
+  closeCodes,
+  encodeFrame,
+  encodeUpdate,
+  type Frame,
+  orderStructs,
+  parseFrame,
+  parseUpdate,
+  protocolVersion,
+  type StateVector,
+  type UpdateLimits,
+} from "@coppice/wire";
+import * as decoding from "lib0/decoding";
+import * as encoding from "lib0/encoding";
+import { type Awareness, applyAwarenessUpdate, encodeAwarenessUpdate } from "y-protocols/awareness";
+import { WebsocketProvider } from "y-websocket";
+import * as Y from "yjs";
+import type { Coverage } from "./coverage.ts";
+import { readHeldClocks } from "./held-clocks.ts";
+import { createBinarySocketClass } from "./relay-socket.ts";
+import type { ConnectionState, WebSocketConstructor } from "./workspace-types.ts";
+
+/** Times of a relay link in ms; the defaults suit real networks. */
+export interface RelayLinkTimings {
+  /** Longest wait between two attempts to connect. */
+  maxReconnectDelayMs: number;
+  /** Records that stay unacknowledged this long are sent again; twice as long, and the socket is given up. */
+  resendAfterMs: number;
+  /** How often a quiet connection compares vectors with the relay. */
+  resyncIntervalMs: number;
+}
+
+const defaultTimings: RelayLinkTimings = {
+  maxReconnectDelayMs: 1_500,
+  resendAfterMs: 5_000,
+  resyncIntervalMs: 30_000,
+};
+
+/** What a link tells its replica. */
+export type RelayLinkEvent =
+  | { readonly type: "connection"; readonly connection: ConnectionState }
+  | { readonly type: "refused"; readonly code: number; readonly reason: string }
+  | { readonly type: "synced"; readonly synced: boolean }
+  | { readonly type: "coverage" }
+  | { readonly type: "notice"; readonly code: number; readonly reason: string };
+
+/** What a link works on. */
+export interface RelayLinkOptions {
+  /** Address of the relay without a trailing slash. */
+  readonly relay: string;
+  readonly roomId: string;
+  readonly doc: Y.Doc;
+  readonly awareness: Awareness;
+  readonly coverage: Coverage;
+  readonly webSocket: WebSocketConstructor;
+  /** First clock of the document's own client id that is not durable here, or undefined. Only durable records are sent. */
+  readonly firstUnsavedClock: () => number | undefined;
+  readonly flushed: () => Promise<void>;
+  readonly onEvent: (event: RelayLinkEvent) => void;
+  readonly timings?: Partial<RelayLinkTimings>;
+}
+
+/** The local document is trusted to be well-formed; only its size is without bound. */
+const localLimits: UpdateLimits = {
+  maxStructs: Number.MAX_SAFE_INTEGER,
+  maxClients: Number.MAX_SAFE_INTEGER,
+  maxRecordBytes: Number.MAX_SAFE_INTEGER,
+};
+/** Message numbers the provider hands to handlers: y-websocket's sync, awareness and auth, and ours. */
+const handledMessages = [0, 1, 2, 67];
+const awarenessMessage = 1;
+
+interface AwarenessChanges {
+  readonly added: number[];
+  readonly updated: number[];
+  readonly removed: number[];
+}
+
+/**
+ * The socket of one replica: stock `WebsocketProvider` connects, backs off and watches for silence; what is sent and
+ * how frames are read is ours, because the stock handlers send what is not durable yet and die of bad input.
+ */
+export class RelayLink {
+  readonly #options: RelayLinkOptions;
+  readonly #timings: RelayLinkTimings;
+  readonly #provider: WebsocketProvider;
+  readonly #timer: ReturnType<typeof setInterval>;
+  /** Until the first answer to this connection's question, an acknowledgement carries the relay's whole vector. */
+  #expectsWholeVector = false;
+  #isRefused = false;
+  #isClosed = false;
+  #lastProgressAt = Date.now();
+  #lastResyncAt = Date.now();
+  #hasAskedForGap = false;
+
+  constructor(options: RelayLinkOptions) {
+    this.#options = options;
+    this.#timings = { ...defaultTimings, ...options.timings };
+    this.#provider = this.#createProvider();
+    this.#timer = setInterval(() => this.#watch(), this.#timings.resendAfterMs / 5);
+    options.onEvent({ type: "connection", connection: "connecting" });
+    this.#provider.connect();
+  }
+
+  /** Sends records that are durable here and not covered by the relay's acknowledgements; offline it does nothing. */
+  send(update: Uint8Array): void {
+    if (!this.#provider.wsconnected) return;
+    this.#sendStructsOf(update, (client, clock) => clock >= this.#options.coverage.get(client));
+  }
+
+  /** Closes the socket for good; the cursor is taken down first. Safe to call twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#options.awareness.setLocalState(null);
+    this.#provider.destroy();
+  }
+
+  #createProvider(): WebsocketProvider {
+    const { relay, roomId, doc, awareness, webSocket } = this.#options;
+    const provider = new WebsocketProvider(relay, roomId, doc, {
+      connect: false,
+      disableBc: true,
+      awareness,
+      maxBackoffTime: this.#timings.maxReconnectDelayMs,
+      WebSocketPolyfill: createBinarySocketClass(webSocket, () =>
+        this.#refuse(closeCodes.textFrame, "the server sent a text frame"),
+      ) as typeof WebSocket,
+    });
+    // The stock handlers send before anything is durable, echo other replicas' cursors, and hold a process-wide
+    // exit listener per room; the relay takes a cursor down when its socket closes.
+    doc.off("update", provider._updateHandler);
+    awareness.off("update", provider._awarenessUpdateHandler);
+    provider._awarenessUpdateHandler = (changes: AwarenessChanges) => this.#sendOwnCursor(changes);
+    awareness.on("update", provider._awarenessUpdateHandler);
+    removeExitListener(provider._exitHandler);
+
+    for (const message of handledMessages)
+      provider.messageHandlers[message] = (_reply: unknown, decoder: decoding.Decoder) => this.#readMessage(decoder);
+
+    provider.on("status", ({ status }) => {
+      if (status === "connected") this.#greet();
+    });
+    provider.on("connection-close", () => {
+      this.#options.onEvent({ type: "synced", synced: false });
+      if (!this.#isRefused && !this.#isClosed) this.#options.onEvent({ type: "connection", connection: "offline" });
+    });
+    provider.on("closed", ({ code, reason }) => this.#refuse(code, reason));
+    return provider;
+  }
+
+  /** Runs before the provider's own first SyncStep1: asks for acknowledgements, beginning with all the relay has. */
+  #greet(): void {
+    this.#expectsWholeVector = true;
+    this.#hasAskedForGap = false;
+    this.#lastProgressAt = Date.now();
+    this.#lastResyncAt = Date.now();
+    this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [] });
+    this.#options.onEvent({ type: "connection", connection: "online" });
+  }
+
+  #readMessage(decoder: decoding.Decoder): void {
+    const parsed = parseFrame(decoder.arr);
+    try {
+      if (!parsed.ok) throw new SessionError("unknown", parsed.error);
+      this.#takeFrame(parsed.value, decoder);
+    } catch (error) {
+      // Whatever it was, it did not come from a relay that keeps to the protocol; asking again would bring it again.
+      this.#refuse(closeCodes.badFrame, `the server sent a frame that cannot be read: ${messageOf(error)}`);
+    }
+  }
+
+  #takeFrame(frame: Frame, decoder: decoding.Decoder): void {
+    switch (frame.type) {
+      case "syncStep1":
+        void this.#upload(frame.stateVector).then(() => {
+          this.#sendFrame({ type: "syncStep2", update: encodeUpdate([]) });
+        });
+        return;
+      case "update":
+      case "syncStep2":
+        this.#takeUpdate(frame.update, frame.type === "syncStep2");
+        return;
+      case "awareness":
+        applyAwarenessUpdate(this.#options.awareness, decoding.readVarUint8Array(decoder), this);
+        return;
+      case "ack":
+        this.#takeAck(new Map(frame.pairs.map(({ client, clock }) => [client, clock])));
+        return;
+      case "permissionDenied":
+        this.#refuse(closeCodes.forbidden, frame.reason);
+        return;
+      case "refused":
+        // Something we sent was not taken and the connection stays: what it was stays pending, and that shows.
+        this.#options.onEvent({ type: "notice", code: frame.code, reason: frame.reason });
+        return;
+      default:
+        return;
+    }
+  }
+
+  #takeUpdate(update: Uint8Array, isStep2: boolean): void {
+    const { doc, coverage } = this.#options;
+    const parsed = parseUpdate(update);
+    if (!parsed.ok) throw new SessionError("unknown", parsed.error);
+    for (const { client, clock } of parsed.value.structs) coverage.cover(client, clock + 1);
+    Y.applyUpdate(doc, update, this);
+    if (doc.store.pendingStructs !== null) this.#askForGap();
+    else if (isStep2) {
+      this.#hasAskedForGap = false;
+      this.#provider.synced = true;
+      this.#options.onEvent({ type: "synced", synced: true });
+    }
+    this.#options.onEvent({ type: "coverage" });
+  }
+
+  #takeAck(clocks: StateVector): void {
+    const { coverage } = this.#options;
+    if (this.#expectsWholeVector) {
+      this.#expectsWholeVector = false;
+      coverage.replace(clocks);
+    }
+    for (const [client, clock] of clocks) coverage.cover(client, clock);
+    this.#lastProgressAt = Date.now();
+    this.#options.onEvent({ type: "coverage" });
+  }
+
+  /** Something before these records is missing: the relay's full answer closes the gap. Asked once until it comes. */
+  #askForGap(): void {
+    if (this.#hasAskedForGap) return;
+    this.#hasAskedForGap = true;
+    this.#askForMissing();
+  }
+
+  #askForMissing(): void {
+    this.#sendFrame({ type: "syncStep1", stateVector: readHeldClocks(this.#options.doc) });
+  }
+
+  /** Sends everything durable here that `known` lacks, parents first, in chunks. */
+  async #upload(known: StateVector): Promise<void> {
+    try {
+      await this.#options.flushed();
+    } catch {
+      // The queue reports its own failure as a status; what is durable already can still be sent.
+    }
+    if (!this.#provider.wsconnected) return;
+    const missing = Y.encodeStateAsUpdate(this.#options.doc, Y.encodeStateVector(new Map(known)));
+    this.#sendStructsOf(missing, () => true);
+  }
+
+  #sendStructsOf(update: Uint8Array, isWanted: (client: number, clock: number) => boolean): void {
+    const parsed = parseUpdate(update, localLimits);
+    if (!parsed.ok) throw new SessionError("invalid_session", `The local document cannot be sent: ${parsed.error}.`);
+    const own = this.#options.doc.clientID;
+    const firstUnsaved = this.#options.firstUnsavedClock() ?? Number.POSITIVE_INFINITY;
+    const structs = parsed.value.structs.filter(
+      ({ client, clock }) => isWanted(client, clock) && (client !== own || clock < firstUnsaved),
+    );
+    const ordered = orderStructs(structs);
+    if (!ordered.ok)
+      throw new SessionError("invalid_session", "The local document cannot be sent: its records wait for each other.");
+    for (const { update: chunk } of chunkStructs(ordered.value)) this.#sendFrame({ type: "update", update: chunk });
+  }
+
+  #sendOwnCursor({ added, updated, removed }: AwarenessChanges): void {
+    const own = this.#options.doc.clientID;
+    if (![...added, ...updated, ...removed].includes(own)) return;
+    this.#sendBytes(encodeCursorFrame(this.#options.awareness, own));
+  }
+
+  #sendFrame(frame: Frame): void {
+    this.#sendBytes(encodeFrame(frame));
+  }
+
+  #sendBytes(bytes: Uint8Array): void {
+    const socket = this.#provider.ws;
+    if (this.#provider.wsconnected && socket !== null && socket.readyState === socket.OPEN)
+      // lib0 and Yjs allocate plain ArrayBuffers; their types do not say so.
+      socket.send(bytes as Uint8Array<ArrayBuffer>);
+  }
+
+  /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks. */
+  #watch(): void {
+    if (!this.#provider.wsconnected) return;
+    const now = Date.now();
+    const { coverage, doc } = this.#options;
+    const pending = coverage.countPending(readHeldClocks(doc));
+    if (pending === 0) this.#lastProgressAt = now;
+    const waitedMs = now - this.#lastProgressAt;
+    if (waitedMs > 2 * this.#timings.resendAfterMs) {
+      this.#lastProgressAt = now;
+      // A relay that stays silent about our records is not one we are synced with, whatever its socket says.
+      this.#provider.ws?.close();
+    } else if (waitedMs > this.#timings.resendAfterMs) {
+      void this.#upload(coverage.entries());
+    }
+    if (now - this.#lastResyncAt > this.#timings.resyncIntervalMs) {
+      this.#lastResyncAt = now;
+      this.#askForMissing();
+    }
+  }
+
+  #refuse(code: number, reason: string): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    this.#provider.disconnect();
+    this.#options.onEvent({ type: "refused", code, reason });
+  }
+}
+
+function encodeCursorFrame(awareness: Awareness, client: number): Uint8Array {
+  const encoder = encoding.createEncoder();
+  encoding.writeVarUint(encoder, awarenessMessage);
+  encoding.writeVarUint8Array(encoder, encodeAwarenessUpdate(awareness, [client]));
+  return encoding.toUint8Array(encoder);
+}
+
+/** The provider adds one process-wide listener per room, which Node takes for a leak from the eleventh on. */
+function removeExitListener(listener: () => void): void {
+  const { process } = globalThis as { process?: { off?: (event: "exit", listener: () => void) => void } };
+  process?.off?.("exit", listener);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

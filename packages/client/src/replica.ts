@@ -1,0 +1,243 @@
+import { SessionError, type UpdateLog } from "@coppice/core";
+import { Awareness } from "y-protocols/awareness";
+import * as Y from "yjs";
+import { Coverage } from "./coverage.ts";
+import { DurableQueue, type OwnRange } from "./durable-queue.ts";
+import { readHeldClocks } from "./held-clocks.ts";
+import { RelayLink, type RelayLinkEvent, type RelayLinkTimings } from "./relay-link.ts";
+import type { ConnectionState, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
+
+/** What a replica of one room stands on. */
+export interface OpenReplicaOptions {
+  /** The room's local log; closed with the replica. */
+  readonly log: UpdateLog;
+  readonly roomId: string;
+  /** Address of the relay; absent: offline. */
+  readonly relay?: string | undefined;
+  readonly webSocket?: WebSocketConstructor | undefined;
+  readonly timings?: Partial<RelayLinkTimings> | undefined;
+}
+
+/** Derived data of a log: which records the relay has acknowledged, as a Yjs state vector. */
+const coverageSlot = "coverage";
+/** The coverage only spares a question; it is written seldom. */
+const coverageWriteDelayMs = 1_000;
+
+/**
+ * One open copy of a room: a document, its local log and its socket. Order of every record made here: document, local
+ * log durable, then sent (SPEC CL1). The socket is opened by `connect`, after the log is loaded (SPEC CL3).
+ */
+export class Replica {
+  readonly doc: Y.Doc = new Y.Doc();
+  readonly awareness: Awareness = new Awareness(this.doc);
+  readonly #options: OpenReplicaOptions;
+  readonly #queue: DurableQueue;
+  readonly #coverage: Coverage;
+  readonly #listeners = new Set<() => void>();
+  readonly #stopWatchingLog: () => void;
+  #link: RelayLink | undefined;
+  #connection: ConnectionState = "offline";
+  #synced = false;
+  #refused: ReplicaStatus["refused"];
+  #storageError: string | undefined;
+  /** Every update up to this position of the log is in the document. */
+  #appliedSeq = 0;
+  /** Positions after `#appliedSeq` that hold updates of this very replica. */
+  readonly #ownSeqs = new Set<number>();
+  #pulling: Promise<void> = Promise.resolve();
+  #coverageTimer: ReturnType<typeof setTimeout> | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(options: OpenReplicaOptions, coverage: Coverage) {
+    this.#options = options;
+    this.#coverage = coverage;
+    this.awareness.setLocalState(null);
+    this.#queue = new DurableQueue(options.log, {
+      saved: (update, seq, own) => this.#onSaved(update, seq, own),
+      health: (error) => {
+        this.#storageError = error?.message;
+        this.#notify();
+      },
+    });
+    this.doc.on("update", (update, origin, _doc, transaction) => this.#onUpdate(update, origin, transaction));
+    this.#stopWatchingLog = options.log.onForeignAppend(() => {
+      void this.#pull();
+    });
+  }
+
+  /** Opens the room's local copy; settles when its log is loaded. Nothing is sent before `connect`. */
+  static async open(options: OpenReplicaOptions): Promise<Replica> {
+    const coverage = await options.log.readDerived(coverageSlot);
+    const replica = new Replica(options, new Coverage(coverage && Y.decodeStateVector(coverage)));
+    await replica.#pull();
+    if (replica.#storageError !== undefined) {
+      const message = replica.#storageError;
+      await replica.close();
+      throw new SessionError("storage", message);
+    }
+    return replica;
+  }
+
+  /** Opens the socket, once. Without a relay it does nothing. */
+  connect(): void {
+    const { relay, roomId, timings } = this.#options;
+    if (relay === undefined || this.#link !== undefined || this.#closing !== undefined) return;
+    const webSocket = this.#options.webSocket ?? globalThis.WebSocket;
+    if (webSocket === undefined)
+      throw new SessionError("unknown", "This runtime has no WebSocket; pass the class of the `ws` package.");
+    this.#link = new RelayLink({
+      relay,
+      roomId,
+      doc: this.doc,
+      awareness: this.awareness,
+      coverage: this.#coverage,
+      webSocket,
+      firstUnsavedClock: () => this.#queue.firstUnsavedClock(),
+      flushed: () => this.flushed(),
+      onEvent: (event) => this.#onLinkEvent(event),
+      ...(timings === undefined ? {} : { timings }),
+    });
+  }
+
+  /** Settles when everything the document holds is durable here; rejects with the storage's error. */
+  flushed(): Promise<void> {
+    return this.#queue.flushed();
+  }
+
+  /** The status now; every field comes from durable writes and acknowledgements. */
+  status(): ReplicaStatus {
+    const held = readHeldClocks(this.doc);
+    const unsaved = this.#queue.unsavedRecords();
+    const firstUnsaved = this.#queue.firstUnsavedClock();
+    if (firstUnsaved !== undefined) held.set(this.doc.clientID, firstUnsaved);
+    return {
+      connection: this.#connection,
+      synced: this.#synced,
+      pending: this.#coverage.countPending(held),
+      unsaved,
+      ...(this.#storageError === undefined ? {} : { storageError: this.#storageError }),
+      ...(this.#refused === undefined ? {} : { refused: this.#refused }),
+    };
+  }
+
+  /** Calls the listener after the status may have changed. Returns the function that stops it. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** True when `isReached` holds within `timeoutMs`; false at once when no relay can ever make it true. */
+  waitFor(isReached: (status: ReplicaStatus) => boolean, timeoutMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const finish = (reached: boolean): void => {
+        clearTimeout(timer);
+        stop();
+        resolve(reached);
+      };
+      const check = (): void => {
+        const status = this.status();
+        if (isReached(status)) finish(true);
+        else if (status.connection === "refused" || this.#options.relay === undefined) finish(false);
+      };
+      const timer = setTimeout(() => finish(false), timeoutMs);
+      const stop = this.subscribe(check);
+      check();
+    });
+  }
+
+  /** Takes the cursor down, closes the socket, saves what is unsaved, releases the log. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopWatchingLog();
+    this.#link?.close();
+    this.#connection = "offline";
+    this.#synced = false;
+    await this.#pulling;
+    try {
+      await this.#queue.close();
+    } finally {
+      clearTimeout(this.#coverageTimer);
+      await this.#writeCoverage();
+      this.awareness.destroy();
+      this.doc.destroy();
+      await this.#options.log.close();
+    }
+  }
+
+  #onUpdate(update: Uint8Array, origin: unknown, transaction: Y.Transaction): void {
+    if (origin === this.#options.log) {
+      this.#link?.send(update);
+    } else {
+      this.#queue.push(update, origin === this.#link ? undefined : ownRangeOf(transaction));
+    }
+    this.#notify();
+  }
+
+  #onSaved(update: Uint8Array, seq: number, own: OwnRange | undefined): void {
+    if (seq === this.#appliedSeq + 1) this.#appliedSeq = seq;
+    else if (seq > this.#appliedSeq) this.#ownSeqs.add(seq);
+    if (own !== undefined) this.#link?.send(update);
+    this.#notify();
+  }
+
+  /** Applies what the log holds beyond `#appliedSeq`: at opening everything, later what other processes wrote. */
+  #pull(): Promise<void> {
+    this.#pulling = this.#pulling.then(async () => {
+      try {
+        for await (const { seq, update } of this.#options.log.read(this.#appliedSeq)) {
+          if (!this.#ownSeqs.delete(seq)) Y.applyUpdate(this.doc, update, this.#options.log);
+          this.#appliedSeq = seq;
+        }
+        for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);
+      } catch (error) {
+        this.#storageError = `The local log cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        this.#notify();
+      }
+    });
+    return this.#pulling;
+  }
+
+  #onLinkEvent(event: RelayLinkEvent): void {
+    if (event.type === "connection") this.#connection = event.connection;
+    else if (event.type === "synced") this.#synced = event.synced;
+    else if (event.type === "refused") {
+      this.#connection = "refused";
+      this.#synced = false;
+      this.#refused = { code: event.code, reason: event.reason };
+    } else if (event.type === "notice") this.#refused = { code: event.code, reason: event.reason };
+    else this.#scheduleCoverageWrite();
+    this.#notify();
+  }
+
+  #scheduleCoverageWrite(): void {
+    this.#coverageTimer ??= setTimeout(() => {
+      this.#coverageTimer = undefined;
+      void this.#writeCoverage();
+    }, coverageWriteDelayMs);
+  }
+
+  async #writeCoverage(): Promise<void> {
+    try {
+      await this.#options.log.writeDerived(coverageSlot, Y.encodeStateVector(new Map(this.#coverage.entries())));
+    } catch (error) {
+      // Derived data may be missing at any time: it costs one question to the relay. A full disk shows at the log.
+      this.#storageError ??= error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** This replica's own records in a transaction, by clock. */
+function ownRangeOf(transaction: Y.Transaction): OwnRange | undefined {
+  const client = transaction.doc.clientID;
+  const from = transaction.beforeState.get(client) ?? 0;
+  const to = transaction.afterState.get(client) ?? 0;
+  return to > from ? { from, to } : undefined;
+}

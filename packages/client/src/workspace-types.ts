@@ -1,0 +1,140 @@
+import type { Session, SessionStorage, UpdateStore } from "@coppice/core";
+
+/** One installation that writes: a stable id, a name people see, and whose it is. */
+export interface DeviceIdentity {
+  /** Stable, unique; a UUIDv7 made once per installation. */
+  id: string;
+  name: string;
+  person?: string;
+}
+
+/** A standard WebSocket class: the browser's, or `ws` in Node 20. */
+export type WebSocketConstructor = new (url: string | URL, protocols?: string | string[]) => WebSocket;
+
+/** How a replica stands towards the relay. `offline` also when no relay was given. */
+export type ConnectionState = "offline" | "connecting" | "online" | "refused";
+
+/** What is known about one open replica; every field comes from acknowledgements and durable writes, not from a socket being open. */
+export interface ReplicaStatus {
+  readonly connection: ConnectionState;
+  /** True while everything the relay had at our last handshake on this connection has arrived. */
+  readonly synced: boolean;
+  /** Records in the durable local log that no relay acknowledgement covers yet. */
+  readonly pending: number;
+  /** Records appended here that are not on this device's disk yet. */
+  readonly unsaved: number;
+  /** Why local saving fails at the moment; saving is retried. */
+  readonly storageError?: string;
+  /** What the relay refused last: its code and reason. With `connection` "refused" it is for good. */
+  readonly refused?: { readonly code: number; readonly reason: string };
+}
+
+/** Another replica's (or our own) live place in a session. */
+export interface SessionCursor {
+  readonly deviceId: string;
+  readonly replicaId: string;
+  readonly deviceName?: string;
+  readonly leafId: string | null;
+  /** True for this very replica. */
+  readonly self: boolean;
+}
+
+/** A session as the workspace lists it. */
+export interface WorkspaceSession {
+  readonly id: string;
+  readonly name?: string;
+  /** ISO 8601, from the session's header. */
+  readonly createdAt: string;
+  readonly cwd: string;
+  /** Hex id of the room key in use. */
+  readonly keyId: string;
+  readonly roomId: string;
+}
+
+/** What a new session starts from. */
+export interface CreateSessionOptions {
+  /** Default: a new UUIDv7. */
+  id?: string;
+  cwd: string;
+  name?: string;
+  parentSession?: string;
+  metadata?: { [key: string]: unknown };
+}
+
+/** An imported file's content: exact JSON texts, header first. */
+export interface ImportSource {
+  /** The header line. */
+  headerJson: string;
+  /** The entry lines, in file order. */
+  lines: Iterable<string> | AsyncIterable<string>;
+}
+
+/** What an import did. */
+export interface ImportResult {
+  readonly session: SharedSession;
+  /** Entries written now. */
+  readonly written: number;
+  /** Entries that were there already, byte for byte. */
+  readonly known: number;
+}
+
+/** One open session of the workspace: storage, `Session`, status and cursors. */
+export interface SharedSession {
+  readonly id: string;
+  readonly roomId: string;
+  readonly storage: SessionStorage;
+  readonly session: Session;
+  /** The id of the device that wrote an entry, and its name when the workspace knows it. */
+  getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined;
+  /** The leaf this device would continue from; what other processes of the device wrote is included. */
+  getDeviceLeafId(): string | null;
+  /** Live cursors, own one included. */
+  cursors(): SessionCursor[];
+  status(): ReplicaStatus;
+  /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */
+  subscribe(listener: (change: "status" | "cursors" | "entries") => void): () => void;
+  /** True when the relay's content has arrived within `timeoutMs`; false when not (offline, refused, too slow). */
+  waitUntilSynced(timeoutMs: number): Promise<boolean>;
+  /** True when nothing is pending at the relay within `timeoutMs`. */
+  waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
+  /** Settles when everything is on disk; closes the socket. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** What `openWorkspace` needs. */
+export interface OpenWorkspaceOptions {
+  store: UpdateStore;
+  device: DeviceIdentity;
+  /** 32 bytes; every room id and first room key is derived from it. The relay never sees it. */
+  workspaceKey: Uint8Array;
+  /** Address of the relay, `ws://` or `wss://`; absent: offline. */
+  relay?: string | undefined;
+  /** Default: the global `WebSocket`. Node 20 has none: pass the class of `ws`. */
+  webSocket?: WebSocketConstructor;
+  /** Whose leaf cursors show: this replica's (default), or the device's durable one (a running `sync`). */
+  cursor?: "replica" | "device";
+  /** False makes rooms whose records are not sealed: for tests that show what sealing hides. Default true. */
+  sealed?: boolean;
+}
+
+/** The synced list of sessions and their keys, and the way to open each. */
+export interface Workspace {
+  readonly device: DeviceIdentity;
+  /** Sessions by creation, newest first. */
+  listSessions(): WorkspaceSession[];
+  /** Names of devices that wrote to the workspace, by id. */
+  deviceNames(): ReadonlyMap<string, string>;
+  /** Makes a session here and lists it. Rejects `invalid_session` when the id is taken. */
+  createSession(options: CreateSessionOptions): Promise<SharedSession>;
+  /** Opens a listed session; the same object while it is open. Rejects `not_found`. */
+  openSession(sessionId: string): Promise<SharedSession>;
+  /** Takes in a session file's content; entries that are there already are left out, so it may be repeated. */
+  importSession(source: ImportSource): Promise<ImportResult>;
+  status(): ReplicaStatus;
+  /** Calls the listener when the list or the status changes. Returns the function that stops it. */
+  subscribe(listener: (change: "sessions" | "status") => void): () => void;
+  waitUntilSynced(timeoutMs: number): Promise<boolean>;
+  waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
+  /** Closes every open session, then the workspace; the store stays the caller's. Safe to call twice. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,40 @@
+/** What a device process can be asked to do, and what it answers. All values travel as JSON. */
+export interface DeviceCalls {
+  open: { ask: { home: string; relay?: string; keyHex: string; name: string; sealed?: boolean }; answer: null };
+  importFile: { ask: { path: string }; answer: { sessionId: string; written: number; known: number } };
+  listSessions: { ask: null; answer: { id: string; name?: string }[] };
+  /** Opens (or finds open) a session and waits until the relay's content is here. */
+  attach: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
+  snapshot: { ask: { sessionId: string }; answer: DeviceSnapshot };
+  append: { ask: { sessionId: string; text: string }; answer: string };
+  appendMany: { ask: { sessionId: string; texts: string[] }; answer: string[] };
+  move: { ask: { sessionId: string; entryId: string | null }; answer: null };
+  nameSession: { ask: { sessionId: string; name: string }; answer: null };
+  label: { ask: { sessionId: string; entryId: string; label: string }; answer: null };
+  cursors: { ask: { sessionId: string }; answer: { deviceName?: string; leafId: string | null; self: boolean }[] };
+  pending: { ask: { sessionId: string }; answer: { pending: number; unsaved: number; connection: string } };
+  waitAcknowledged: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
+  close: { ask: null; answer: null };
+}
+
+/** A session as one device sees it. */
+export interface DeviceSnapshot {
+  /** Exact JSON texts in log order. */
+  lines: string[];
+  leafId: string | null;
+  name?: string;
+}
+
+/** A question to a device process. */
+export interface DeviceRequest {
+  readonly call: number;
+  readonly method: keyof DeviceCalls;
+  readonly ask: unknown;
+}
+
+/** Its answer. */
+export interface DeviceResponse {
+  readonly call: number;
+  readonly answer?: unknown;
+  readonly error?: string;
+}

@@ -1,0 +1,137 @@
+/** A device in a process of its own, on its own store; answers the calls of `device-calls.ts` over IPC. */
+import { join } from "node:path";
+import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
+import { openLmdbStore } from "@coppice/persist-lmdb";
+import { readSessionFile } from "@coppice/storage-jsonl";
+import { WebSocket } from "ws";
+import type { DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
+
+let workspace: Workspace | undefined;
+let closeStore: (() => Promise<void>) | undefined;
+
+const handlers: {
+  [Method in keyof DeviceCalls]: (ask: DeviceCalls[Method]["ask"]) => Promise<DeviceCalls[Method]["answer"]>;
+} = {
+  async open({ home, relay, keyHex, name, sealed = true }) {
+    const store = await openLmdbStore({ path: join(home, "store") });
+    closeStore = () => store.close();
+    workspace = await openWorkspace({
+      store,
+      device: { id: `device-${name}`, name },
+      workspaceKey: Uint8Array.from(Buffer.from(keyHex, "hex")),
+      relay,
+      webSocket: WebSocket as unknown as WebSocketConstructor,
+      sealed,
+    });
+    return null;
+  },
+  async importFile({ path }) {
+    const file = await readSessionFile(path);
+    const { session, written, known } = await opened().importSession(file);
+    return { sessionId: session.id, written, known };
+  },
+  async listSessions() {
+    return opened()
+      .listSessions()
+      .map(({ id, name }) => ({ id, ...(name === undefined ? {} : { name }) }));
+  },
+  async attach({ sessionId, timeoutMs }) {
+    const deadline = Date.now() + timeoutMs;
+    await waitForListing(sessionId, timeoutMs);
+    const session = await opened().openSession(sessionId);
+    return session.waitUntilSynced(Math.max(1, deadline - Date.now()));
+  },
+  async snapshot({ sessionId }) {
+    const { storage } = await find(sessionId);
+    const lines: string[] = [];
+    for (const { id } of await storage.getEntries()) {
+      const json = await storage.getEntryJson(id);
+      if (json === undefined) throw new Error(`entry ${id} has no text`);
+      lines.push(json);
+    }
+    const name = await storage.getSessionName();
+    return { lines, leafId: await storage.getLeafId(), ...(name === undefined ? {} : { name }) };
+  },
+  async append({ sessionId, text }) {
+    return (await find(sessionId)).session.appendMessage(userMessage(text));
+  },
+  async appendMany({ sessionId, texts }) {
+    const { session } = await find(sessionId);
+    return Promise.all(texts.map((text) => session.appendMessage(userMessage(text))));
+  },
+  async move({ sessionId, entryId }) {
+    await (await find(sessionId)).session.moveTo(entryId);
+    return null;
+  },
+  async nameSession({ sessionId, name }) {
+    await (await find(sessionId)).session.appendSessionName(name);
+    return null;
+  },
+  async label({ sessionId, entryId, label }) {
+    await (await find(sessionId)).session.appendLabel(entryId, label);
+    return null;
+  },
+  async cursors({ sessionId }) {
+    return (await find(sessionId)).cursors().map(({ deviceName, leafId, self }) => ({
+      leafId,
+      self,
+      ...(deviceName === undefined ? {} : { deviceName }),
+    }));
+  },
+  async pending({ sessionId }) {
+    const { pending, unsaved, connection } = (await find(sessionId)).status();
+    return { pending, unsaved, connection };
+  },
+  async waitAcknowledged({ sessionId, timeoutMs }) {
+    return (await find(sessionId)).waitUntilAcknowledged(timeoutMs);
+  },
+  async close() {
+    await workspace?.close();
+    await closeStore?.();
+    return null;
+  },
+};
+
+function opened(): Workspace {
+  if (workspace === undefined) throw new Error("the device is not open");
+  return workspace;
+}
+
+function find(sessionId: string): Promise<SharedSession> {
+  return opened().openSession(sessionId);
+}
+
+function waitForListing(sessionId: string, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const isListed = (): boolean =>
+      opened()
+        .listSessions()
+        .some(({ id }) => id === sessionId);
+    if (isListed()) return resolve();
+    const timer = setTimeout(
+      () => reject(new Error(`session ${sessionId} is not listed after ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    const stop = opened().subscribe(() => {
+      if (!isListed()) return;
+      stop();
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function userMessage(text: string): { role: string; content: string; timestamp: number } {
+  return { role: "user", content: text, timestamp: Date.now() };
+}
+
+process.on("message", (request: DeviceRequest) => {
+  const answer = (response: Omit<DeviceResponse, "call">): void => {
+    process.send?.({ call: request.call, ...response } satisfies DeviceResponse);
+  };
+  (handlers[request.method] as (ask: unknown) => Promise<unknown>)(request.ask).then(
+    (value) => answer({ answer: value }),
+    (error: unknown) => answer({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit(0));

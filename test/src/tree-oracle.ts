@@ -1,0 +1,42 @@
+/** Counts of a session tree as a slow, obvious reading of its lines gives them; nothing of the product is used. */
+export interface TreeCounts {
+  entries: number;
+  roots: number;
+  forks: number;
+  leaves: number;
+  depth: number;
+}
+
+interface PlainEntry {
+  id: string;
+  parentId: string | null;
+  type: string;
+}
+
+/** Counts over entry lines in log order; `entries` counts `leaf` entries, the other counts leave them out. */
+export function countTree(lines: readonly string[]): TreeCounts {
+  const all = lines.map((line) => JSON.parse(line) as PlainEntry);
+  const byId = new Map(all.map((entry) => [entry.id, entry]));
+  const parentOf = (entry: PlainEntry): PlainEntry | undefined => {
+    let parent = entry.parentId ? byId.get(entry.parentId) : undefined;
+    while (parent?.type === "leaf") parent = parent.parentId ? byId.get(parent.parentId) : undefined;
+    return parent;
+  };
+  const entries = all.filter(({ type }) => type !== "leaf");
+  const childCounts = new Map<string, number>();
+  const depths = new Map<string, number>();
+  let roots = 0;
+  for (const entry of entries) {
+    const parent = parentOf(entry);
+    if (parent === undefined) roots += 1;
+    else childCounts.set(parent.id, (childCounts.get(parent.id) ?? 0) + 1);
+    depths.set(entry.id, 1 + (parent === undefined ? 0 : (depths.get(parent.id) ?? 0)));
+  }
+  return {
+    entries: all.length,
+    roots,
+    forks: [...childCounts.values()].filter((count) => count > 1).length,
+    leaves: entries.filter(({ id }) => !childCounts.has(id)).length,
+    depth: Math.max(0, ...depths.values()),
+  };
+}
