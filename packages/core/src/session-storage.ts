@@ -19,6 +19,19 @@ export interface GetEntriesOptions {
   limit?: number;
 }
 
+/** Counts and token usage over the whole tree, as pi-agent-core 0.82 reports them. */
+export interface SessionStats {
+  messageCount: number;
+  /** Tokens read from the provider's cache. */
+  cachedTokens: number;
+  /** Input tokens and tokens written to the cache. */
+  uncachedTokens: number;
+  /** Input, output and both kinds of cached tokens. */
+  totalTokens: number;
+  /** In the currency of the usage records (pi: US dollars). */
+  costTotal: number;
+}
+
 /** What changed in a storage, told to its subscribers after the change is visible to reads. */
 export interface SessionChange {
   /** Entries that became part of the log, in log order; from this replica or from others. */
@@ -53,6 +66,13 @@ export interface SessionStorage {
   /** Log order, `leaf` entries included, each id once. With `afterEntrySeq`: order of arrival at this replica. */
   getEntries(options?: GetEntriesOptions): Promise<SessionEntry[]>;
 
+  /**
+   * As `getPathToRoot`, but only down from the entry where the model's context starts (pi-agent-core 0.82): a
+   * compaction with `retainedTail`, else the `firstKeptEntryId` of the compaction met last on the way up.
+   */
+  getPathToRootOrCompaction(leafId: string | null): Promise<SessionEntry[]>;
+  /** Counts and token usage over the whole tree (pi-agent-core 0.82). */
+  getSessionStats(): Promise<SessionStats>;
   /** The session's name: the last `session_info` of the whole tree, trimmed; undefined when cleared or never set. */
   getSessionName(): Promise<string | undefined>;
   /** Entries that name `id` as parent (null: the roots), in log order, without `leaf` entries. */

@@ -101,6 +101,11 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     return slots.map((slot) => this.#index(slot));
   }
 
+  /** Number of shown nodes. */
+  get size(): number {
+    return this.#shownById.size;
+  }
+
   /** The shown node of an id. */
   get(id: string): Node | undefined {
     return this.#shownById.get(id)?.node;
@@ -172,26 +177,32 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     return this.#inLogOrder(waiting).map((slot) => slot.node);
   }
 
+  /** The node above; undefined for a root. Throws `invalid_session` when the parent is not in the tree. */
+  parentOf(node: Node): Node | undefined {
+    const { parentId } = node;
+    if (isRootParent(parentId)) return undefined;
+    const parent = this.#shownById.get(parentId);
+    if (parent === undefined) throw new SessionError("invalid_session", `Entry ${parentId} not found`);
+    return parent.node;
+  }
+
   /**
-   * The branch that ends at `id`, root first; null: empty. Throws `not_found` for an unknown id and `invalid_session`
-   * when an ancestor is missing or the parents form a cycle.
+   * The branch that ends at `id`, root first; null: empty. Throws `not_found` for an unknown id, and
+   * `invalid_session` when an ancestor is missing or the parents form a cycle.
    */
   pathToRoot(id: string | null): Node[] {
     const path: Node[] = [];
     if (id === null) return path;
-    let slot = this.#shownById.get(id);
-    if (slot === undefined) throw new SessionError("not_found", `Entry ${id} not found`);
-    for (;;) {
-      path.push(slot.node);
-      const parentId: string | null = slot.node.parentId;
-      if (isRootParent(parentId)) return path.reverse();
+    let node = this.get(id);
+    if (node === undefined) throw new SessionError("not_found", `Entry ${id} not found`);
+    for (; node !== undefined; node = this.parentOf(node)) {
       // A path cannot be longer than the tree has entries, so one that is has met an entry twice.
-      if (path.length > this.#shownById.size) {
-        throw new SessionError("invalid_session", `Entry ${id} is its own ancestor: the parents form a cycle`);
+      if (path.length === this.size) {
+        throw new SessionError("invalid_session", `The ancestors of entry ${id} form a cycle`);
       }
-      slot = this.#shownById.get(parentId);
-      if (slot === undefined) throw new SessionError("invalid_session", `Entry ${parentId} not found`);
+      path.push(node);
     }
+    return path.reverse();
   }
 
   /** Entries on the path to `id`, `leaf` entries left out. Throws as `pathToRoot`. */
@@ -234,7 +245,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     let depth = 0;
     // A cycle hangs below no root, so walking down ends.
     for (let level = roots; level.length > 0; depth++) level = level.flatMap((slot) => this.#childSlots(slot.children));
-    return { entries: this.#shownById.size, roots: roots.length, forks, leaves, depth };
+    return { entries: this.size, roots: roots.length, forks, leaves, depth };
   }
 
   /** Makes positions before `at` exact and marks what follows the gap as stale. */

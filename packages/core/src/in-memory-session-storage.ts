@@ -1,0 +1,53 @@
+import type { SessionEntry } from "./entries.ts";
+import { entryToTreeNode } from "./entry-json.ts";
+import { SessionError } from "./errors.ts";
+import { createUuidV7 } from "./ids.ts";
+import type { SessionMetadata } from "./session-storage.ts";
+import type { TreeNode } from "./session-tree.ts";
+import { type EntryRecord, entryToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
+
+/** What an in-memory session starts with, and where its ids and times come from. */
+export interface InMemorySessionStorageOptions {
+  /** Default: a new id, created now. */
+  readonly metadata?: SessionMetadata;
+  /** Entries of the log so far, in order; the leaf is the effect of the last. They are copied. */
+  readonly entries?: readonly SessionEntry[];
+  /** Makes entry ids; default UUIDv7. */
+  readonly createId?: () => string;
+  /** Milliseconds since 1970; default the system clock. */
+  readonly now?: () => number;
+}
+
+interface MemoryNode extends TreeNode {
+  readonly record: EntryRecord;
+}
+
+/** A session in memory: nothing is durable, an append is done when it resolves. */
+export class InMemorySessionStorage extends TreeSessionStorage<MemoryNode> {
+  /** Throws `invalid_entry` for an entry that is none, `invalid_session` when the last leaf is not among the entries. */
+  constructor(options: InMemorySessionStorageOptions = {}) {
+    const now = options.now ?? Date.now;
+    const metadata = options.metadata ?? { id: createUuidV7({ now }), createdAt: new Date(now()).toISOString() };
+    super({ metadata, now, ...(options.createId === undefined ? {} : { createId: options.createId }) });
+    this.#showRecords((options.entries ?? []).map((entry) => entryToRecord(entry)));
+    if (this.leafId !== null && !this.tree.has(this.leafId)) {
+      throw new SessionError("invalid_session", `Entry ${this.leafId} not found`);
+    }
+  }
+
+  protected override async writeRecords(records: readonly EntryRecord[]): Promise<void> {
+    this.#showRecords(records);
+  }
+
+  protected override readJson(node: MemoryNode): string {
+    return node.record.json;
+  }
+
+  protected override readEntry(node: MemoryNode): SessionEntry {
+    return node.record.entry;
+  }
+
+  #showRecords(records: readonly EntryRecord[]): void {
+    this.show([{ nodes: records.map((record) => ({ ...entryToTreeNode(record.entry), record })) }], false);
+  }
+}

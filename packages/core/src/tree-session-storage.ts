@@ -1,0 +1,337 @@
+import type { SessionEntry } from "./entries.ts";
+import { parseEntryJson } from "./entry-json.ts";
+import { SessionError } from "./errors.ts";
+import { createUuidV7Source, type IdSource } from "./ids.ts";
+import { computeSessionStats } from "./session-stats.ts";
+import type {
+  GetEntriesOptions,
+  SessionChange,
+  SessionMetadata,
+  SessionStats,
+  SessionStorage,
+} from "./session-storage.ts";
+import { type InsertResult, SessionTree, type TreeNode } from "./session-tree.ts";
+import { TaskQueue } from "./task-queue.ts";
+
+/** In every JavaScript host; named here because core is typed without one. */
+declare function queueMicrotask(callback: () => void): void;
+
+/** An entry on its way into a storage. */
+export interface EntryRecord {
+  /** The exact text to keep. */
+  readonly json: string;
+  /** What `json` says. */
+  readonly entry: SessionEntry;
+}
+
+/** Nodes that became part of the log, and where. */
+export interface ShownRun<Node extends TreeNode> {
+  readonly nodes: readonly Node[];
+  /** Position of the first in the log, counted over all nodes; default the end. */
+  readonly at?: number;
+}
+
+/** What every storage over a tree is made from. */
+export interface TreeSessionStorageOptions {
+  readonly metadata: SessionMetadata;
+  /** Makes entry ids; default UUIDv7. */
+  readonly createId?: IdSource;
+  /** Milliseconds since 1970, for `leaf` entries; default the system clock. */
+  readonly now?: () => number;
+}
+
+/**
+ * What all storages do alike, over one `SessionTree`: the whole `SessionStorage` contract, the leaf, the order of
+ * appends, subscribers. A storage adds how a record is written (`writeRecords`) and how a payload is read (`readJson`,
+ * and `readEntry` when it keeps parsed entries).
+ *
+ * The life of an append: its text is taken and checked at the call; calls enter `writeRecords` in their order; the
+ * storage puts the record where it is kept and calls `show`, before or after it is durable; the entry is then in the
+ * tree, the leaf has moved and subscribers are told; the append resolves when `writeRecords` does.
+ */
+export abstract class TreeSessionStorage<Node extends TreeNode> implements SessionStorage {
+  /** The index. Only `show` adds to it. */
+  protected readonly tree: SessionTree<Node> = new SessionTree<Node>();
+  /** Where the next append goes. `show` moves it; a storage sets it on open and where its own leaf rule says so. */
+  protected leafId: string | null = null;
+  readonly #metadata: SessionMetadata;
+  readonly #createId: IdSource;
+  readonly #now: () => number;
+  readonly #appends = new TaskQueue();
+  readonly #notices = new TaskQueue();
+  readonly #listeners = new Set<(change: SessionChange) => void>();
+  #written: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: TreeSessionStorageOptions) {
+    this.#metadata = options.metadata;
+    this.#now = options.now ?? Date.now;
+    this.#createId = options.createId ?? createUuidV7Source({ now: this.#now });
+  }
+
+  /**
+   * Keeps records and calls `show` for them, in order. Called in the order of the appends, without waiting for earlier
+   * calls to settle. Settles when the records are as durable as the storage gets; rejects with a `SessionError`.
+   */
+  protected abstract writeRecords(records: readonly EntryRecord[]): Promise<void>;
+
+  /** The exact JSON text of a node. */
+  protected abstract readJson(node: Node): string | Promise<string>;
+
+  /** The entry of a node. Storages that keep parsed entries override it. */
+  protected readEntry(node: Node): SessionEntry | Promise<SessionEntry> {
+    const json = this.readJson(node);
+    return typeof json === "string" ? JSON.parse(json) : json.then((text) => JSON.parse(text));
+  }
+
+  /** Shown nodes in the order they arrived at this replica; log order unless a storage knows better. */
+  protected nodesByArrival(): readonly Node[] {
+    return this.tree.nodes();
+  }
+
+  /** Releases what the storage holds; called once, after the last append has settled. */
+  protected async release(): Promise<void> {}
+
+  /**
+   * Takes nodes into the tree, moves the leaf after own ones, tells subscribers. Several runs are one change, in log
+   * order; positions are those at the moment each run is inserted. Returns what became of each node.
+   */
+  protected show(runs: readonly ShownRun<Node>[], remote: boolean): InsertResult<Node>[] {
+    const results: InsertResult<Node>[] = [];
+    for (const { nodes, at } of runs) {
+      for (const result of this.tree.insertAll(nodes, at)) results.push(result);
+      const last = nodes.at(-1);
+      if (!remote && last !== undefined) this.leafId = this.tree.leafEffect(last);
+    }
+    if (this.#listeners.size > 0) {
+      const added = runs.flatMap((run) => run.nodes).filter((_, index) => results[index]?.shown);
+      if (added.length > 0) this.#queueNotice(added, remote);
+    }
+    return results;
+  }
+
+  async getMetadata(): Promise<SessionMetadata> {
+    return this.#metadata;
+  }
+
+  async getLeafId(): Promise<string | null> {
+    if (this.leafId !== null && !this.tree.has(this.leafId)) {
+      throw new SessionError("invalid_session", `Entry ${this.leafId} not found`);
+    }
+    return this.leafId;
+  }
+
+  async setLeafId(leafId: string | null): Promise<void> {
+    await this.#append(async () => {
+      if (leafId !== null && !this.tree.has(leafId)) {
+        throw new SessionError("not_found", `Entry ${leafId} not found`);
+      }
+      const entry: SessionEntry = {
+        type: "leaf",
+        id: this.#createFreeId(),
+        parentId: this.leafId,
+        timestamp: new Date(this.#now()).toISOString(),
+        targetId: leafId,
+      };
+      return [{ json: JSON.stringify(entry), entry }];
+    });
+  }
+
+  async createEntryId(): Promise<string> {
+    return this.#createFreeId();
+  }
+
+  async appendEntry(entry: SessionEntry): Promise<void> {
+    const record = entryToRecord(entry);
+    await this.#append(async () => [record]);
+  }
+
+  async appendJson(lines: readonly string[]): Promise<string[]> {
+    const records = lines.map((json) => jsonToRecord(json));
+    const written = await this.#append(() => this.#dropKnown(records));
+    return written.map((record) => record.entry.id);
+  }
+
+  async getEntry(id: string): Promise<SessionEntry | undefined> {
+    const node = this.tree.get(id);
+    return node === undefined ? undefined : this.readEntry(node);
+  }
+
+  async getEntryJson(id: string): Promise<string | undefined> {
+    const node = this.tree.get(id);
+    return node === undefined ? undefined : this.readJson(node);
+  }
+
+  async findEntries<Type extends SessionEntry["type"]>(type: Type): Promise<Extract<SessionEntry, { type: Type }>[]> {
+    // The tree files a node under the type its entry has.
+    return (await this.#readEntries(this.tree.byType(type))) as Extract<SessionEntry, { type: Type }>[];
+  }
+
+  async getLabel(id: string): Promise<string | undefined> {
+    return this.tree.label(id);
+  }
+
+  async getSessionName(): Promise<string | undefined> {
+    return this.tree.sessionName();
+  }
+
+  async getPathToRoot(leafId: string | null): Promise<SessionEntry[]> {
+    return this.#readEntries(this.tree.pathToRoot(leafId));
+  }
+
+  async getPathToRootOrCompaction(leafId: string | null): Promise<SessionEntry[]> {
+    const path: SessionEntry[] = [];
+    let node = leafId === null ? undefined : this.tree.get(leafId);
+    if (node === undefined && leafId !== null) throw new SessionError("not_found", `Entry ${leafId} not found`);
+    let stopId: string | undefined;
+    for (; node !== undefined; node = this.tree.parentOf(node)) {
+      if (path.length === this.tree.size) {
+        throw new SessionError("invalid_session", `The ancestors of entry ${leafId} form a cycle`);
+      }
+      const entry: SessionEntry = await this.readEntry(node);
+      path.push(entry);
+      if (node.id === stopId) break;
+      if (entry.type === "compaction") {
+        if (entry.retainedTail) break;
+        stopId = entry.firstKeptEntryId;
+      }
+    }
+    return path.reverse();
+  }
+
+  async getEntries(options: GetEntriesOptions = {}): Promise<SessionEntry[]> {
+    const { afterEntrySeq, limit } = options;
+    const nodes = afterEntrySeq === undefined ? this.tree.nodes() : this.nodesByArrival();
+    const start = afterEntrySeq ?? 0;
+    return this.#readEntries(nodes.slice(start, limit === undefined ? undefined : start + limit));
+  }
+
+  async getSessionStats(): Promise<SessionStats> {
+    return computeSessionStats(
+      await this.#readEntries([
+        ...this.tree.byType("message"),
+        ...this.tree.byType("compaction"),
+        ...this.tree.byType("branch_summary"),
+      ]),
+    );
+  }
+
+  async getChildren(id: string | null): Promise<SessionEntry[]> {
+    return this.#readEntries(this.tree.children(id));
+  }
+
+  async getTips(): Promise<SessionEntry[]> {
+    return this.#readEntries(this.tree.tips());
+  }
+
+  subscribe(listener: (change: SessionChange) => void): () => void {
+    // A wrapper of its own, so that a listener subscribed twice is called twice and stopped one at a time.
+    const call = (change: SessionChange): void => listener(change);
+    this.#listeners.add(call);
+    return () => {
+      this.#listeners.delete(call);
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  /** Writes the records that `decide` returns, in the order of the calls, and returns them when they are durable. */
+  async #append(decide: () => Promise<readonly EntryRecord[]>): Promise<readonly EntryRecord[]> {
+    if (this.#closing !== undefined) throw new SessionError("closed", "The session storage is closed");
+    const { records, written } = await this.#appends.run(async () => {
+      const records = await decide();
+      const written = records.length === 0 ? Promise.resolve() : this.writeRecords(records);
+      const settled = written.catch(() => undefined);
+      this.#written = this.#written.then(() => settled);
+      // Inside an object, so that the queue goes on while the records become durable: a storage commits in groups.
+      return { records, written };
+    });
+    await written;
+    return records;
+  }
+
+  async #dropKnown(records: readonly EntryRecord[]): Promise<EntryRecord[]> {
+    const fresh: EntryRecord[] = [];
+    const known = new Set<string>();
+    for (const record of records) {
+      for (const node of this.tree.nodesWithId(record.entry.id)) known.add(await this.readJson(node));
+      if (!known.has(record.json)) fresh.push(record);
+      known.add(record.json);
+    }
+    return fresh;
+  }
+
+  async #readEntries(nodes: readonly Node[]): Promise<SessionEntry[]> {
+    const entries: SessionEntry[] = [];
+    for (const node of nodes) {
+      const entry = this.readEntry(node);
+      // Awaiting a value that is there costs a turn each, which adds up over a long path.
+      entries.push(entry instanceof Promise ? await entry : entry);
+    }
+    return entries;
+  }
+
+  #createFreeId(): string {
+    for (;;) {
+      const id = this.#createId();
+      if (!this.tree.has(id)) return id;
+    }
+  }
+
+  #queueNotice(nodes: readonly Node[], remote: boolean): void {
+    // Payloads may have to be read first; the queue keeps the changes in order meanwhile.
+    void this.#notices.run(async () => {
+      try {
+        const change: SessionChange = { added: await this.#readEntries(nodes), remote };
+        for (const listener of this.#listeners) callOrReport(() => listener(change));
+      } catch (error) {
+        reportAsUncaught(error);
+      }
+    });
+  }
+
+  async #finish(): Promise<void> {
+    await this.#appends.idle();
+    await this.#written;
+    await this.#notices.idle();
+    this.#listeners.clear();
+    await this.release();
+  }
+}
+
+/** A listener that throws must not fail the append it is told of, nor keep the others from hearing. */
+function callOrReport(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    reportAsUncaught(error);
+  }
+}
+
+/** As event targets do: the error is the application's, so it reaches its handler of uncaught errors. */
+function reportAsUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
+/** The record of an entry object: its JSON text as it is now. Throws `invalid_entry`. */
+export function entryToRecord(entry: SessionEntry): EntryRecord {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(entry);
+  } catch (cause) {
+    throw new SessionError("invalid_entry", `Entry ${entry.id} cannot be written as JSON`, { cause });
+  }
+  return jsonToRecord(json ?? "");
+}
+
+/** The record of an exact JSON text. Throws `invalid_entry`. */
+export function jsonToRecord(json: string): EntryRecord {
+  const parsed = parseEntryJson(json);
+  if (!parsed.ok) throw new SessionError("invalid_entry", `Not an entry: ${parsed.error.message}`);
+  return { json, entry: parsed.value };
+}
