@@ -1,3 +1,6 @@
+export type { PairingInvitation } from "./pairing-link.ts";
+export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
+export { openWorkspace } from "./workspace.ts";
 export type {
   ConnectionState,
   CreateSessionOptions,
@@ -5,6 +8,7 @@ export type {
   ImportResult,
   ImportSource,
   OpenWorkspaceOptions,
+  RelayLinkTimings,
   ReplicaStatus,
   SessionCursor,
   SharedSession,

@@ -20,17 +20,7 @@ import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
 import { readHeldClocks } from "./held-clocks.ts";
 import { createBinarySocketClass } from "./relay-socket.ts";
-import type { ConnectionState, WebSocketConstructor } from "./workspace-types.ts";
-
-/** Times of a relay link in ms; the defaults suit real networks. */
-export interface RelayLinkTimings {
-  /** Longest wait between two attempts to connect. */
-  maxReconnectDelayMs: number;
-  /** Records that stay unacknowledged this long are sent again; twice as long, and the socket is given up. */
-  resendAfterMs: number;
-  /** How often a quiet connection compares vectors with the relay. */
-  resyncIntervalMs: number;
-}
+import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 const defaultTimings: RelayLinkTimings = {
   maxReconnectDelayMs: 1_500,

@@ -4,8 +4,8 @@ import * as Y from "yjs";
 import { Coverage } from "./coverage.ts";
 import { DurableQueue, type OwnRange } from "./durable-queue.ts";
 import { readHeldClocks } from "./held-clocks.ts";
-import { RelayLink, type RelayLinkEvent, type RelayLinkTimings } from "./relay-link.ts";
-import type { ConnectionState, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
+import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
+import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
 
 /** What a replica of one room stands on. */
 export interface OpenReplicaOptions {

@@ -14,6 +14,16 @@ export type WebSocketConstructor = new (url: string | URL, protocols?: string | 
 /** How a replica stands towards the relay. `offline` also when no relay was given. */
 export type ConnectionState = "offline" | "connecting" | "online" | "refused";
 
+/** Times of a relay link in ms; the defaults suit real networks. */
+export interface RelayLinkTimings {
+  /** Longest wait between two attempts to connect. */
+  maxReconnectDelayMs: number;
+  /** Records that stay unacknowledged this long are sent again; twice as long, and the socket is given up. */
+  resendAfterMs: number;
+  /** How often a quiet connection compares vectors with the relay. */
+  resyncIntervalMs: number;
+}
+
 /** What is known about one open replica; every field comes from acknowledgements and durable writes, not from a socket being open. */
 export interface ReplicaStatus {
   readonly connection: ConnectionState;
@@ -113,6 +123,8 @@ export interface OpenWorkspaceOptions {
   webSocket?: WebSocketConstructor;
   /** Whose leaf cursors show: this replica's (default), or the device's durable one (a running `sync`). */
   cursor?: "replica" | "device";
+  /** Times of the connections; the defaults suit real networks. */
+  timings?: Partial<RelayLinkTimings> | undefined;
   /** False makes rooms whose records are not sealed: for tests that show what sealing hides. Default true. */
   sealed?: boolean;
 }

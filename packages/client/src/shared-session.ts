@@ -1,0 +1,224 @@
+import { Session, SessionError, type UpdateStore } from "@coppice/core";
+import {
+  type Cursor,
+  type CursorContext,
+  createCursorContext,
+  encodeCursor,
+  type RoomKeys,
+  readCursors,
+  type StoredLeaf,
+  YjsSessionStorage,
+} from "@coppice/storage-yjs";
+import type { Replica } from "./replica.ts";
+import type { ReplicaStatus, SessionCursor, SharedSession } from "./workspace-types.ts";
+
+/** What an open session needs from its workspace. */
+export interface OpenSharedSessionOptions {
+  readonly id: string;
+  readonly replica: Replica;
+  readonly roomId: string;
+  /** Absent: an unsealed room. */
+  readonly keys: RoomKeys | undefined;
+  readonly store: UpdateStore;
+  readonly deviceId: string;
+  readonly replicaId: string;
+  /** Whose leaf the cursor shows. */
+  readonly cursor: "replica" | "device";
+  readonly deviceNames: () => ReadonlyMap<string, string>;
+  /** The session's own name changed here. */
+  readonly onNamed: (name: string | undefined) => void;
+}
+
+type ChangeKind = "status" | "cursors" | "entries";
+
+/** Values of this device in the store, per session. */
+const leafKey = (sessionId: string): string => `leaf/${sessionId}`;
+const syncedKey = (sessionId: string): string => `synced/${sessionId}`;
+
+/** Opens a session over its replica; nothing is sent before `connect` of the replica. */
+export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
+  const { id, store } = options;
+  const [leaf, synced] = await Promise.all([store.readValue(leafKey(id)), store.readValue(syncedKey(id))]);
+  return new OpenedSession(options, leaf && parseStoredLeaf(leaf), synced !== undefined);
+}
+
+/** The `SharedSession` of this package: a storage, a `Session`, a cursor and a status over one replica. */
+export class OpenedSession implements SharedSession {
+  readonly id: string;
+  readonly roomId: string;
+  readonly storage: YjsSessionStorage;
+  readonly session: Session;
+  readonly #options: OpenSharedSessionOptions;
+  readonly #listeners = new Set<(change: ChangeKind) => void>();
+  readonly #cursorContext: CursorContext;
+  readonly #newestCounters = new Map<number, number>();
+  readonly #stops: (() => void)[] = [];
+  #cursorCounter = 0;
+  #shownLeafId: string | null | undefined;
+  #isSynced: boolean;
+  #markingSynced: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OpenSharedSessionOptions, storedLeaf: StoredLeaf | undefined, isSynced: boolean) {
+    const { id, replica, keys, store, deviceId } = options;
+    this.id = id;
+    this.roomId = options.roomId;
+    this.#options = options;
+    this.#isSynced = isSynced;
+    this.storage = new YjsSessionStorage({
+      doc: replica.doc,
+      sessionId: id,
+      keys,
+      deviceId,
+      flushed: () => replica.flushed(),
+      ownLeaf: {
+        read: () => storedLeaf,
+        write: (leaf) => store.writeValue(leafKey(id), new TextEncoder().encode(JSON.stringify(leaf))),
+      },
+      synced: isSynced,
+    });
+    this.session = new Session(this.storage);
+    this.#cursorContext = createCursorContext({ sessionId: id, keys });
+    this.#stops.push(
+      this.storage.subscribe(({ added, remote }) => {
+        if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();
+        this.#showCursor();
+        this.#notify("entries");
+      }),
+      replica.subscribe(() => {
+        if (replica.status().synced) this.#markSynced();
+        this.#notify("status");
+      }),
+    );
+    const onAwareness = (): void => this.#notify("cursors");
+    replica.awareness.on("change", onAwareness);
+    this.#stops.push(() => replica.awareness.off("change", onAwareness));
+    this.#showCursor();
+  }
+
+  /** Writes the session's header here and makes this replica one that may append. */
+  async create(headerJson: string): Promise<void> {
+    await this.storage.create(headerJson);
+    await this.#writeSynced();
+    this.storage.markSynced();
+    this.#showCursor();
+  }
+
+  /** False while this device only knows of the session and never had all of it. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined {
+    const deviceId = this.storage.getAuthor(entryId);
+    if (deviceId === undefined) return undefined;
+    const deviceName = this.#options.deviceNames().get(deviceId);
+    return { deviceId, ...(deviceName === undefined ? {} : { deviceName }) };
+  }
+
+  getDeviceLeafId(): string | null {
+    return this.storage.getDeviceLeaf();
+  }
+
+  cursors(): SessionCursor[] {
+    const states = readCursors(this.#options.replica.awareness.getStates(), this.#cursorContext, this.#newestCounters);
+    const names = this.#options.deviceNames();
+    return [...states.values()].map(({ device, replica, leafId }) => {
+      const deviceName = names.get(device);
+      return {
+        deviceId: device,
+        replicaId: replica,
+        leafId,
+        self: replica === this.#options.replicaId,
+        ...(deviceName === undefined ? {} : { deviceName }),
+      };
+    });
+  }
+
+  status(): ReplicaStatus {
+    return this.#options.replica.status();
+  }
+
+  subscribe(listener: (change: ChangeKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async waitUntilSynced(timeoutMs: number): Promise<boolean> {
+    const isSynced = await this.#options.replica.waitFor(({ synced }) => synced, timeoutMs);
+    await this.#markingSynced;
+    return isSynced;
+  }
+
+  waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
+    return this.#options.replica.waitFor(
+      ({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0,
+      timeoutMs,
+    );
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    try {
+      await this.#markingSynced;
+      await this.storage.close();
+    } finally {
+      await this.#options.replica.close();
+    }
+  }
+
+  /** The first complete sync lets an attached replica have a leaf; that must outlive this process. */
+  #markSynced(): void {
+    if (this.#isSynced || this.#markingSynced !== undefined) return;
+    this.#markingSynced = this.#options.replica
+      .flushed()
+      .then(() => this.#writeSynced())
+      .then(() => {
+        this.storage.markSynced();
+        this.#showCursor();
+        this.#notify("entries");
+      })
+      .catch(() => {
+        // The disk is full or gone: the replica's status says so, and the next status change tries again.
+        this.#markingSynced = undefined;
+      });
+  }
+
+  async #writeSynced(): Promise<void> {
+    await this.#options.store.writeValue(syncedKey(this.id), Uint8Array.of(1));
+    this.#isSynced = true;
+  }
+
+  #showCursor(): void {
+    const { cursor, replica, deviceId, replicaId } = this.#options;
+    if (!this.#isSynced) return;
+    const leafId = cursor === "device" ? this.storage.getDeviceLeaf() : this.storage.getReplicaLeaf();
+    if (leafId === this.#shownLeafId) return;
+    this.#shownLeafId = leafId;
+    this.#cursorCounter += 1;
+    const shown: Cursor = { device: deviceId, replica: replicaId, leafId };
+    replica.awareness.setLocalState({
+      ...encodeCursor(shown, this.#cursorCounter, replica.doc.clientID, this.#cursorContext),
+    });
+  }
+
+  #tellName(): void {
+    this.storage.getSessionName().then(this.#options.onNamed, (error: unknown) => {
+      if (!(error instanceof SessionError)) throw error;
+    });
+  }
+
+  #notify(change: ChangeKind): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** Written by this package under the device's own store; a value that is not one is a value lost. */
+function parseStoredLeaf(bytes: Uint8Array): StoredLeaf {
+  return JSON.parse(new TextDecoder().decode(bytes)) as StoredLeaf;
+}

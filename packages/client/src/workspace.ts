@@ -1,0 +1,245 @@
+import { createUuidV7, parseHeaderJson, SessionError, type SessionHeader } from "@coppice/core";
+import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
+import { Replica } from "./replica.ts";
+import { type OpenedSession, openSharedSession } from "./shared-session.ts";
+import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
+import type {
+  CreateSessionOptions,
+  DeviceIdentity,
+  ImportResult,
+  ImportSource,
+  OpenWorkspaceOptions,
+  ReplicaStatus,
+  SharedSession,
+  Workspace,
+  WorkspaceSession,
+} from "./workspace-types.ts";
+
+/** Lines of one import step: each step is durable before the next is read, so memory stays bounded. */
+const importBatchLines = 512;
+const fileFormatVersion = 3;
+
+/**
+ * Opens a workspace on this device: its list from the local store, then the socket to its relay. Settles when the
+ * local list is loaded; the relay may be away. Rejects with the store's error when that cannot be read.
+ */
+export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Workspace> {
+  const room = deriveWorkspaceRoom(options.workspaceKey);
+  const replica = await openRoom(options, room);
+  const workspace = new OpenedWorkspace(options, room, replica);
+  replica.connect();
+  return workspace;
+}
+
+async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<Replica> {
+  return Replica.open({
+    log: await options.store.openLog(room.roomId),
+    roomId: room.roomId,
+    relay: options.relay,
+    webSocket: options.webSocket,
+    timings: options.timings,
+  });
+}
+
+class OpenedWorkspace implements Workspace {
+  readonly device: DeviceIdentity;
+  readonly #options: OpenWorkspaceOptions;
+  readonly #replica: Replica;
+  readonly #log: WorkspaceLog;
+  readonly #replicaId = createUuidV7();
+  readonly #listeners = new Set<(change: "sessions" | "status") => void>();
+  readonly #openedById = new Map<string, Promise<OpenedSession>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OpenWorkspaceOptions, room: RoomKeys, replica: Replica) {
+    this.device = options.device;
+    this.#options = options;
+    this.#replica = replica;
+    this.#log = new WorkspaceLog(replica.doc, {
+      keys: this.#isSealed() ? room : undefined,
+      deviceId: options.device.id,
+      onChange: () => this.#notify("sessions"),
+    });
+    replica.subscribe(() => this.#notify("status"));
+    this.#introduceDevice();
+  }
+
+  listSessions(): WorkspaceSession[] {
+    return [...this.#log.sessions().values()]
+      .map((record) => this.#toListing(record))
+      .sort((left, right) => (left.createdAt < right.createdAt ? 1 : left.createdAt > right.createdAt ? -1 : 0));
+  }
+
+  deviceNames(): ReadonlyMap<string, string> {
+    return new Map([...this.#log.devices().values()].map(({ deviceId, name }) => [deviceId, name]));
+  }
+
+  async createSession(options: CreateSessionOptions): Promise<SharedSession> {
+    const header: SessionHeader = {
+      type: "session",
+      version: fileFormatVersion,
+      id: options.id ?? createUuidV7(),
+      timestamp: new Date().toISOString(),
+      cwd: options.cwd,
+      ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
+      ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    };
+    if (this.#log.sessions().has(header.id))
+      throw new SessionError("invalid_session", `Session ${header.id} exists in this workspace already.`);
+    const session = await this.#createFromHeader(header, JSON.stringify(header));
+    if (options.name !== undefined) await session.session.appendSessionName(options.name);
+    return session;
+  }
+
+  openSession(sessionId: string): Promise<OpenedSession> {
+    const open = this.#openedById.get(sessionId);
+    if (open !== undefined) return open;
+    if (!this.#log.sessions().has(sessionId))
+      return Promise.reject(new SessionError("not_found", `This workspace has no session ${sessionId}.`));
+    return this.#open(sessionId);
+  }
+
+  async importSession(source: ImportSource): Promise<ImportResult> {
+    const parsed = parseHeaderJson(source.headerJson);
+    if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
+    const header = parsed.value;
+    const isListed = this.#log.sessions().has(header.id);
+    const session = isListed
+      ? await this.openSession(header.id)
+      : await this.#createFromHeader(header, source.headerJson);
+    // Known from another device's list only: the file brings the whole tree, so this replica need not wait for it.
+    if (!session.isSynced) await session.create(source.headerJson);
+    let written = 0;
+    let known = 0;
+    const take = async (batch: string[]): Promise<void> => {
+      const ids = await session.storage.appendJson(batch);
+      written += ids.length;
+      known += batch.length - ids.length;
+    };
+    let batch: string[] = [];
+    for await (const line of source.lines) {
+      batch.push(line);
+      if (batch.length < importBatchLines) continue;
+      await take(batch);
+      batch = [];
+    }
+    if (batch.length > 0) await take(batch);
+    this.#listName(header.id, await session.storage.getSessionName());
+    await this.#replica.flushed();
+    return { session, written, known };
+  }
+
+  status(): ReplicaStatus {
+    return this.#replica.status();
+  }
+
+  subscribe(listener: (change: "sessions" | "status") => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  waitUntilSynced(timeoutMs: number): Promise<boolean> {
+    return this.#replica.waitFor(({ synced }) => synced, timeoutMs);
+  }
+
+  waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
+    return this.#replica.waitFor(({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0, timeoutMs);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = await Promise.allSettled(
+      [...this.#openedById.values()].map(async (session) => (await session).close()),
+    );
+    this.#log.close();
+    await this.#replica.close();
+    const failed = closed.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #createFromHeader(header: SessionHeader, headerJson: string): Promise<OpenedSession> {
+    this.#log.append({
+      type: "workspace_session",
+      sessionId: header.id,
+      createdAt: header.timestamp,
+      cwd: header.cwd,
+      keyId: toHex(this.#roomOf(header.id).keyId),
+    });
+    await this.#replica.flushed();
+    const session = await this.openSession(header.id);
+    if (!session.isSynced) await session.create(headerJson);
+    return session;
+  }
+
+  #open(sessionId: string): Promise<OpenedSession> {
+    const opening = this.#openNow(sessionId);
+    this.#openedById.set(sessionId, opening);
+    opening.catch(() => this.#openedById.delete(sessionId));
+    return opening;
+  }
+
+  async #openNow(sessionId: string): Promise<OpenedSession> {
+    const room = this.#roomOf(sessionId);
+    const replica = await openRoom(this.#options, room);
+    const session = await openSharedSession({
+      id: sessionId,
+      replica,
+      roomId: room.roomId,
+      keys: this.#isSealed() ? room : undefined,
+      store: this.#options.store,
+      deviceId: this.device.id,
+      replicaId: this.#replicaId,
+      cursor: this.#options.cursor ?? "replica",
+      deviceNames: () => this.deviceNames(),
+      onNamed: (name) => this.#listName(sessionId, name),
+    });
+    replica.connect();
+    return session;
+  }
+
+  /** Keys that rotate or come by a link will be read from the session's record; the first one is always derived. */
+  #roomOf(sessionId: string): RoomKeys {
+    return deriveRoomKeys(this.#options.workspaceKey, sessionId);
+  }
+
+  #isSealed(): boolean {
+    return this.#options.sealed ?? true;
+  }
+
+  #toListing(record: WorkspaceSessionRecord): WorkspaceSession {
+    return {
+      id: record.sessionId,
+      createdAt: record.createdAt,
+      cwd: record.cwd,
+      keyId: record.keyId,
+      roomId: this.#roomOf(record.sessionId).roomId,
+      ...(record.name === undefined ? {} : { name: record.name }),
+    };
+  }
+
+  #listName(sessionId: string, name: string | undefined): void {
+    const listed = this.#log.sessions().get(sessionId);
+    if (listed === undefined || listed.name === name) return;
+    const { name: _old, ...rest } = listed;
+    this.#log.append(name === undefined ? rest : { ...rest, name });
+  }
+
+  #introduceDevice(): void {
+    const { id, name, person } = this.device;
+    const known = this.#log.devices().get(id);
+    if (known?.name === name && known.person === person) return;
+    this.#log.append({ type: "workspace_device", deviceId: id, name, ...(person === undefined ? {} : { person }) });
+  }
+
+  #notify(change: "sessions" | "status"): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
