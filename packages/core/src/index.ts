@@ -1,4 +1,18 @@
 export type {
+  ContextOptions,
+  ContextRules,
+  EntryProjector,
+  EntryTransform,
+  SessionContext,
+} from "./context-projection.ts";
+export {
+  buildContextEntries,
+  buildSessionContext,
+  deriveContextState,
+  detectContextRules,
+  entryToContextMessages,
+} from "./context-projection.ts";
+export type {
   ActiveToolsChangeEntry,
   AgentMessageLike,
   BranchSummaryEntry,
@@ -27,6 +41,8 @@ export type { IdSource, UuidV7Options } from "./ids.ts";
 export { createUuidV7, createUuidV7Source } from "./ids.ts";
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
+export type { MoveSummary, SessionOptions } from "./session.ts";
+export { Session } from "./session.ts";
 export type {
   GetEntriesOptions,
   SessionChange,
