@@ -1,1 +1,5 @@
-export {};
+export type { FoundSessionFile, FoundSessionFiles, RejectedPath } from "./find-session-files.ts";
+export { findSessionFiles } from "./find-session-files.ts";
+export type { ReadSessionFileOptions, SessionFile, SessionFileEntry } from "./session-file.ts";
+export { readSessionFile } from "./session-file.ts";
+export type { LineNote, SessionFileReport } from "./session-file-report.ts";

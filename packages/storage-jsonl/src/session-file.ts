@@ -1,0 +1,103 @@
+import { parseEntryJson, type SessionEntry, type SessionHeader } from "@coppice/core";
+import { readFileBytes } from "./file-bytes.ts";
+import { readFileLines } from "./file-lines.ts";
+import { readHeaderLine } from "./header-line.ts";
+import { CURRENT_FILE_VERSION, LineMigration } from "./line-migration.ts";
+import { ReportWriter, type SessionFileReport } from "./session-file-report.ts";
+import { readTextLines, type TextLine } from "./text-lines.ts";
+
+/** Longest line read, in bytes, unless said otherwise: the largest frame of the wire; no larger entry can travel. */
+const DEFAULT_MAX_LINE_BYTES = 32 * 1024 * 1024;
+
+/** Stands for a header, never for an entry. */
+const SESSION_TYPE: string = "session";
+
+/** How a session file is read. */
+export interface ReadSessionFileOptions {
+  /** Refuse what would be skipped or put right otherwise. Default false. */
+  strict?: boolean;
+  /** Longer lines are skipped without being collected, in bytes. Default 32 MiB. */
+  maxLineBytes?: number;
+  /** What messages call the input. Default: the path, or "the input". */
+  name?: string;
+}
+
+/** One entry of a session file. */
+export interface SessionFileEntry {
+  /** The line it stands on, counted from 1, blank lines included. */
+  readonly line: number;
+  /** Its exact JSON text: the line without its break; of a migrated file the text in format 3. */
+  readonly json: string;
+  /** What the text says. */
+  readonly entry: SessionEntry;
+}
+
+/** A session file whose header has been read. Iterate it once, to the end or until `break`, or close it. */
+export interface SessionFile extends AsyncIterable<SessionFileEntry> {
+  /** The header in format 3; fields of other writers are kept. */
+  readonly header: SessionHeader;
+  /** The header's exact JSON text; of a migrated file the text in format 3. */
+  readonly headerJson: string;
+  /** What was met so far; grows while the entries are read. */
+  readonly report: SessionFileReport;
+  /** Releases the input when not all entries are read. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a session file, or a stream of its bytes, and reads its header; the entries follow as the result is iterated,
+ * with one line in memory at a time. What cannot be an entry is skipped and stands in the report, unless `strict`.
+ *
+ * Rejects with `not_found` (no such file), `invalid_session` (a folder, an empty file, something else than a session),
+ * `version_mismatch` (a newer format) or `storage`. Iterating may throw `storage`, and with `strict` `invalid_entry`,
+ * which names line, field and what was expected. Rules JL1-JL14.
+ */
+export async function readSessionFile(
+  source: string | AsyncIterable<Uint8Array>,
+  options: ReadSessionFileOptions = {},
+): Promise<SessionFile> {
+  const name = options.name ?? (typeof source === "string" ? source : "the input");
+  const maxLineBytes = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES;
+  const notes = new ReportWriter(name, options.strict ?? false);
+  const chunks = typeof source === "string" ? readFileBytes(source) : source;
+  const lines = readTextLines(readFileLines(chunks, maxLineBytes), maxLineBytes, notes);
+  try {
+    const { header, headerJson, fileVersion } = await readHeaderLine(lines, notes);
+    notes.report.fileVersion = fileVersion;
+    notes.refusalCode = "invalid_entry";
+    const migration = fileVersion < CURRENT_FILE_VERSION ? new LineMigration(fileVersion, header.id) : undefined;
+    return {
+      header,
+      headerJson,
+      report: notes.report,
+      [Symbol.asyncIterator]: () => readEntries(lines, migration, notes),
+      close: async () => {
+        await lines.return();
+      },
+    };
+  } catch (error) {
+    await lines.return();
+    throw error;
+  }
+}
+
+async function* readEntries(
+  lines: AsyncIterable<TextLine>,
+  migration: LineMigration | undefined,
+  notes: ReportWriter,
+): AsyncGenerator<SessionFileEntry, void, void> {
+  for await (const { line, text, isTerminated } of lines) {
+    const json = migration?.migrateLine(text) ?? text;
+    const parsed = parseEntryJson(json);
+    if (!parsed.ok) {
+      const { field, message } = parsed.error;
+      notes.skip(line, field === "" && !isTerminated ? "the file ends in the middle of the line" : message);
+    } else if (parsed.value.type === SESSION_TYPE) {
+      notes.skip(line, "type: expected an entry, found another session header");
+    } else {
+      migration?.keepLine(parsed.value.id);
+      notes.report.entries += 1;
+      yield { line, json, entry: parsed.value };
+    }
+  }
+}
