@@ -1,0 +1,46 @@
+import { type CliCommand, defineCliCommand } from "../command.ts";
+import { describeEntry } from "../entry-line.ts";
+import { toSessionReference, toShape } from "../json-shapes.ts";
+import { findSession, withHome } from "../open-home.ts";
+import { readStandardInput } from "../read-standard-input.ts";
+import { SaveReport } from "../save-report.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** `coppice append`: adds a message below this device's leaf and makes it the leaf. */
+export const appendCommand: CliCommand = defineCliCommand({
+  name: "append",
+  summary: "Add a message where this device stands",
+  args: {
+    session: { type: "positional", required: true, description: "The session" },
+    text: { type: "positional", required: true, description: "What is said; - reads it from standard input" },
+    role: {
+      type: "string",
+      required: true,
+      description: "Who says it: user, assistant, system, or a role of your own",
+      valueHint: "ROLE",
+    },
+  },
+  examples: ["coppice append 'Fix the flaky login test' --role user 'Try fixing the mock'"],
+  run: ({ session: reference, text, role }, context) =>
+    withHome(context, async (opened) => {
+      const { output } = context;
+      if (role.trim() === "")
+        throw new UsageError("--role is empty; write --role user, or the role of whoever says it.");
+      const said = text === "-" ? (await readStandardInput(context.stdin)).trimEnd() : text;
+      if (said === "") throw new UsageError("The text is empty; write what is said after the role, in quotes.");
+      const { listed, session } = await findSession(opened, reference, context);
+      const entryId = await session.session.appendMessage({
+        role,
+        content: [{ type: "text", text: said }],
+        timestamp: Date.now(),
+      });
+      const report = new SaveReport(output, opened.home);
+      await report.wait(session);
+      const entry = await session.storage.getEntry(entryId);
+      if (entry !== undefined) output.print(`${describeEntry(entry).mark}  ${entryId}`);
+      report.print();
+      output.printJson(
+        toShape("append", { session: toSessionReference(listed), entryId, waiting: report.waitingEntries }),
+      );
+    }),
+});

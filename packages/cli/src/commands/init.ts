@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import {
+  type DeviceIdentity,
+  isPairingLink,
+  type PairingInvitation,
+  parsePairingLink,
+  parseRelayAddress,
+} from "@coppice/client";
+import { createUuidV7, SessionError } from "@coppice/core";
+import { type CliCommand, defineCliCommand } from "../command.ts";
+import { attachRelay, createHome, findHome, type Home } from "../home.ts";
+import { toShape } from "../json-shapes.ts";
+import { UsageError } from "../usage-error.ts";
+
+const workspaceKeyBytes = 32;
+
+/** `coppice init`: makes a workspace here, or joins the one a link names. */
+export const initCommand: CliCommand = defineCliCommand({
+  name: "init",
+  summary: "Make a workspace on this device, or join one",
+  args: {
+    from: {
+      type: "positional",
+      required: false,
+      description:
+        "Address of the relay (makes a new workspace), or the link another device printed (joins its workspace); without it the workspace stays on this device",
+    },
+    name: { type: "string", description: "Name of this device (default: the machine's)", valueHint: "NAME" },
+    person: { type: "string", description: "Who uses this device", valueHint: "NAME" },
+  },
+  examples: [
+    "coppice init ws://127.0.0.1:4600 --name laptop",
+    "coppice init 'ws://127.0.0.1:4600/#coppice=…' --name desktop",
+  ],
+  run: async ({ from, name, person }, { output, homeFolder }) => {
+    const wanted = parseWanted(from);
+    const known = await findHome(homeFolder);
+    const home =
+      known === undefined
+        ? await createHome(homeFolder, makeDevice(name, person), toInvitation(wanted))
+        : await adapt(known, wanted);
+    output.print(
+      `${home.device.name} is ready: ${home.relay === undefined ? "no relay yet" : `relay ${home.relay}`}, data in ${home.folder}`,
+    );
+    if (home.relay !== undefined && wanted.workspaceKey === undefined)
+      output.print("`coppice link` prints the link for another device");
+    output.printJson(toShape("init", { home: home.folder, device: home.device, relay: home.relay ?? null }));
+  },
+});
+
+/** What the user asked for: a relay, a whole invitation, or nothing. */
+type Wanted = Partial<PairingInvitation>;
+
+function parseWanted(from: string | undefined): Wanted {
+  if (from === undefined) return {};
+  try {
+    return isPairingLink(from) ? parsePairingLink(from) : { relay: parseRelayAddress(from) };
+  } catch (error) {
+    if (error instanceof SessionError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function toInvitation(wanted: Wanted): PairingInvitation {
+  return { workspaceKey: new Uint8Array(randomBytes(workspaceKeyBytes)), ...wanted };
+}
+
+function makeDevice(name: string | undefined, person: string | undefined): DeviceIdentity {
+  return { id: createUuidV7(), name: name || hostname(), ...(person === undefined ? {} : { person }) };
+}
+
+/**
+ * A home keeps its workspace for good, since everything in its store is sealed with keys of that one. What is the same
+ * already is fine, and a workspace without a relay may get one.
+ */
+async function adapt(home: Home, wanted: Wanted): Promise<Home> {
+  const isOtherWorkspace =
+    wanted.workspaceKey !== undefined && Buffer.compare(wanted.workspaceKey, home.workspaceKey) !== 0;
+  const isOtherRelay = wanted.relay !== undefined && home.relay !== undefined && wanted.relay !== home.relay;
+  if (isOtherWorkspace || isOtherRelay) {
+    const held = home.relay === undefined ? "a workspace without a relay" : `a workspace at ${home.relay}`;
+    throw new SessionError("storage", `${home.folder} belongs to ${held} already; choose another folder with --home.`);
+  }
+  return wanted.relay === undefined || wanted.relay === home.relay ? home : await attachRelay(home, wanted.relay);
+}

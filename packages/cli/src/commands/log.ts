@@ -1,0 +1,60 @@
+import type { SessionEntry } from "@coppice/core";
+import { type CliCommand, defineCliCommand } from "../command.ts";
+import { describeEntry } from "../entry-line.ts";
+import { toDeviceReference, toSessionReference, toShape } from "../json-shapes.ts";
+import { findSession, withHome } from "../open-home.ts";
+import { cutToColumns, toPrintableLine } from "../terminal-text.ts";
+
+const deviceColumns = 12;
+
+/** `coppice log`: all entries in append order. */
+export const logCommand: CliCommand = defineCliCommand({
+  name: "log",
+  summary: "List all entries in the order every device agrees on, moves included",
+  args: {
+    session: { type: "positional", required: true, description: "The session" },
+    raw: { type: "boolean", description: "Print the exact JSON text of each entry, one per line" },
+  },
+  examples: ["coppice log 'Fix the flaky login test'", "coppice log 3f2a --raw > session.jsonl"],
+  run: ({ session: reference, raw }, context) =>
+    withHome(context, async (opened) => {
+      const { output } = context;
+      const { listed, session } = await findSession(opened, reference, context);
+      const { storage } = session;
+      const entries = await storage.getEntries();
+      if (raw) {
+        for (const { id } of entries) output.printRaw((await storage.getEntryJson(id)) ?? "");
+        return;
+      }
+      const entryById = new Map(entries.map((entry) => [entry.id, entry]));
+      for (const [index, entry] of entries.entries()) {
+        const { mark, text } = describeEntry(entry);
+        const device = formatDevice(session.getAuthor(entry.id));
+        const time = entry.timestamp.slice(0, 19).replace("T", " ");
+        const line = `${String(index + 1).padStart(5)}  ${toPrintableLine(time)}  ${device}  ${mark}  ${text}${describeTarget(entry, entryById)}`;
+        output.print(cutToColumns(line, output.columns));
+      }
+      output.printJson(
+        toShape("log", {
+          session: toSessionReference(listed),
+          entries: entries.map((entry, index) => {
+            const author = session.getAuthor(entry.id);
+            return { position: index + 1, device: author === undefined ? null : toDeviceReference(author), entry };
+          }),
+        }),
+      );
+    }),
+});
+
+function formatDevice(author: { deviceId: string; deviceName?: string } | undefined): string {
+  const name = author === undefined ? "?" : (author.deviceName ?? author.deviceId.slice(-deviceColumns));
+  return cutToColumns(toPrintableLine(name), deviceColumns).padEnd(deviceColumns);
+}
+
+/** What the entry that a move, a label or an edit names says, so that nobody has to look its id up. */
+function describeTarget(entry: SessionEntry, entryById: ReadonlyMap<string, SessionEntry>): string {
+  const targetId =
+    entry.type === "leaf" || entry.type === "label" || entry.type === "context_edit" ? entry.targetId : null;
+  const target = targetId === null ? undefined : entryById.get(targetId);
+  return target === undefined ? "" : ` (${describeEntry(target).text})`;
+}

@@ -1,0 +1,100 @@
+import { join, resolve } from "node:path";
+import { SessionError } from "@coppice/core";
+import { openLmdbStore } from "@coppice/persist-lmdb";
+import { openRelay, type Relay } from "@coppice/relay";
+import { type CliCommand, defineCliCommand } from "../command.ts";
+import { readErrorCode } from "../error-sentence.ts";
+import { ensureWritableFolder } from "../home.ts";
+import { toShape } from "../json-shapes.ts";
+import { UsageError } from "../usage-error.ts";
+import { waitForStop } from "../wait-for-stop.ts";
+
+const defaultPort = 4600;
+const maxPort = 65_535;
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+
+/** `coppice serve`: the relay. */
+export const serveCommand: CliCommand = defineCliCommand({
+  name: "serve",
+  summary: "Run the relay that devices meet at; it keeps sealed bytes and cannot read them",
+  args: {
+    host: {
+      type: "string",
+      default: "127.0.0.1",
+      description: "Address to listen on; this machine only, for now",
+      valueHint: "HOST",
+    },
+    port: {
+      type: "string",
+      default: String(defaultPort),
+      description: "Port to listen on; 0 takes a free one",
+      valueHint: "PORT",
+    },
+    data: {
+      type: "string",
+      description: "Folder for the relay's data (default: relay/ in the home)",
+      valueHint: "DIR",
+    },
+    auth: {
+      type: "string",
+      default: "open",
+      description: "open: whoever reaches the port may use it",
+      valueHint: "open",
+    },
+  },
+  examples: ["coppice serve", "coppice serve --port 0 --data ./relay-data"],
+  run: async ({ host, port: portText, data, auth }, { output, homeFolder, listenForStop }) => {
+    checkAuth(auth, host);
+    const port = parsePort(portText);
+    const dataFolder = data === undefined ? join(homeFolder, "relay") : resolve(data);
+    await ensureWritableFolder(dataFolder, "--data");
+    const stopSignal = listenForStop();
+    const store = await openLmdbStore({ path: dataFolder });
+    try {
+      const relay = await listen({ store, host, port, auth: "open" });
+      try {
+        output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
+        output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder }));
+        await waitForStop(stopSignal);
+      } finally {
+        await relay.close();
+      }
+    } finally {
+      await store.close();
+    }
+  },
+});
+
+function checkAuth(auth: string, host: string): void {
+  if (auth === "token") {
+    throw new UsageError(
+      "--auth token comes in a later version; until then the relay is for this machine only: use --auth open.",
+    );
+  }
+  if (auth !== "open") throw new UsageError(`--auth takes open, not "${auth}".`);
+  if (!loopbackHost.test(host)) {
+    throw new UsageError(
+      `With --auth open anybody who reaches ${host} could write to the relay, so it listens on this machine only: use --host 127.0.0.1.`,
+    );
+  }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= maxPort) return port;
+  throw new UsageError(`--port takes a number from 0 to ${maxPort}, not "${text}".`);
+}
+
+async function listen(options: Parameters<typeof openRelay>[0]): Promise<Relay> {
+  try {
+    return await openRelay(options);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    if (readErrorCode(cause) !== "EADDRINUSE") throw error;
+    throw new SessionError(
+      "storage",
+      `Port ${options.port} on ${options.host} is in use; end the program that holds it, or choose another with --port (0 takes a free one).`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * What `--json` prints: one object per line, with the kind in `coppice` and the version of its shape in `version`.
+ * Fields may be added within a version; one that changes its meaning or goes away makes a new one (SPEC CP10-CP16).
+ */
+import type { ConnectionState, ReplicaStatus, SessionCursor, WorkspaceSession } from "@coppice/client";
+import type { SessionEntry } from "@coppice/core";
+import { describeEntry } from "./entry-line.ts";
+
+/** Version of every shape in this file. */
+export const jsonVersion = 1;
+
+/** A session as every shape names it. */
+export interface SessionReference {
+  readonly id: string;
+  readonly name?: string;
+}
+
+/** A device as every shape names it. */
+export interface DeviceReference {
+  readonly id: string;
+  readonly name?: string;
+}
+
+/** What `status` and `sync` say of a session or of the workspace. */
+export interface ReplicaShape {
+  readonly connection: ConnectionState;
+  readonly synced: boolean;
+  /** Records on this device that no acknowledgement of the relay covers. */
+  readonly pending: number;
+  readonly unsaved: number;
+  readonly storageError?: string;
+  readonly refused?: { readonly code: number; readonly reason: string };
+}
+
+/** An entry as `tree` lists it: enough to draw it. */
+export interface TreeEntryShape {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly type: string;
+  /** Of messages. */
+  readonly role?: string;
+  readonly timestamp: string;
+  /** First line, printable. */
+  readonly text: string;
+  readonly label?: string;
+  readonly device?: DeviceReference;
+}
+
+/** Prefixes a shape with its kind and version. */
+export function toShape<Kind extends string, Fields extends object>(
+  kind: Kind,
+  fields: Fields,
+): { coppice: Kind; version: typeof jsonVersion } & Fields {
+  return { coppice: kind, version: jsonVersion, ...fields };
+}
+
+/** The session part of a shape. */
+export function toSessionReference({ id, name }: { id: string; name?: string | undefined }): SessionReference {
+  return name === undefined ? { id } : { id, name };
+}
+
+/** The device part of a shape. */
+export function toDeviceReference(author: { deviceId: string; deviceName?: string | undefined }): DeviceReference {
+  return author.deviceName === undefined ? { id: author.deviceId } : { id: author.deviceId, name: author.deviceName };
+}
+
+/** A line of `sessions`. */
+export function toListedSession(
+  session: WorkspaceSession,
+): SessionReference & { createdAt: string; cwd: string; roomId: string } {
+  return { ...toSessionReference(session), createdAt: session.createdAt, cwd: session.cwd, roomId: session.roomId };
+}
+
+/** The status part of a shape. */
+export function toReplicaShape(status: ReplicaStatus): ReplicaShape {
+  const { connection, synced, pending, unsaved, storageError, refused } = status;
+  return {
+    connection,
+    synced,
+    pending,
+    unsaved,
+    ...(storageError === undefined ? {} : { storageError }),
+    ...(refused === undefined ? {} : { refused }),
+  };
+}
+
+/** The cursors part of `tree`. */
+export function toCursorShape(
+  cursor: SessionCursor,
+): DeviceReference & { replicaId: string; leafId: string | null; self: boolean } {
+  const { replicaId, leafId, self } = cursor;
+  return { ...toDeviceReference(cursor), replicaId, leafId, self };
+}
+
+/** An entry of `tree`. */
+export function toTreeEntry(
+  entry: SessionEntry,
+  label: string | undefined,
+  device: DeviceReference | undefined,
+): TreeEntryShape {
+  return {
+    id: entry.id,
+    parentId: entry.parentId,
+    type: entry.type,
+    ...(entry.type === "message" ? { role: entry.message.role } : {}),
+    timestamp: entry.timestamp,
+    text: describeEntry(entry).text,
+    ...(label === undefined ? {} : { label }),
+    ...(device === undefined ? {} : { device }),
+  };
+}

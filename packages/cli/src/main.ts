@@ -1,0 +1,23 @@
+/** The process side of the `coppice` command: arguments and signals in, exit code out. */
+import { readErrorCode } from "./error-sentence.ts";
+import { runCli } from "./run-cli.ts";
+
+// `coppice log | head`: the reader has seen enough, which is no failure. The exit stops work whose output nobody reads.
+process.stdout.on("error", (error) => {
+  if (readErrorCode(error) !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+  env: process.env,
+  platform: process.platform,
+  listenForStop: () => {
+    const stop = new AbortController();
+    // Only the first: a second Ctrl-C ends the process at once, as if nobody listened.
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    return stop.signal;
+  },
+});

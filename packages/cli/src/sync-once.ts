@@ -1,0 +1,79 @@
+import type { SharedSession, Workspace, WorkspaceSession } from "@coppice/client";
+import { SessionError } from "@coppice/core";
+import { describeRefusal } from "./describe-status.ts";
+import type { Output } from "./output.ts";
+import { toPrintableLine } from "./terminal-text.ts";
+
+/** A session that is pushed and fetched. */
+export interface SyncedSession {
+  readonly id: string;
+  readonly name?: string | undefined;
+  /** Entries it has now. */
+  readonly entries: number;
+  /** Entries that came from the relay. */
+  readonly fetched: number;
+}
+
+// A relay that is up answers within a second; this leaves room for a slow network.
+const contactMs = 5_000;
+// A large room arrives in many pieces; as long as they come, the wait goes on.
+const stallMs = 10_000;
+
+/**
+ * Waits until the relay has everything of this workspace and this device has everything of the relay, sessions that
+ * are new on either side included. Rejects `not_synced` when the relay does not answer or stops answering, and
+ * `relay_refused` when it refuses; what arrived until then is kept.
+ */
+export async function syncOnce(workspace: Workspace, relay: string, output: Output): Promise<SyncedSession[]> {
+  if (!(await workspace.waitUntilSynced(contactMs))) throw toSyncError(workspace, relay, "the list of sessions");
+  const syncedById = new Map<string, SyncedSession>();
+  for (;;) {
+    const next = workspace.listSessions().find(({ id }) => !syncedById.has(id));
+    if (next === undefined) break;
+    output.showProgress(`${syncedById.size + 1}: ${toPrintableLine(next.name ?? next.id)}`);
+    syncedById.set(next.id, await syncSession(workspace, next, relay));
+  }
+  if (!(await workspace.waitUntilAcknowledged(stallMs))) throw toSyncError(workspace, relay, "the list of sessions");
+  output.showProgress("");
+  return [...syncedById.values()];
+}
+
+async function syncSession(workspace: Workspace, listed: WorkspaceSession, relay: string): Promise<SyncedSession> {
+  const session = await workspace.openSession(listed.id);
+  let fetched = 0;
+  const stop = session.storage.subscribe(({ added }) => {
+    fetched += added.length;
+  });
+  try {
+    const readMarker = (): string => `${fetched} ${session.status().pending}`;
+    for (let marker = readMarker(); !(await session.waitUntilAcknowledged(stallMs)); ) {
+      const isStalled = readMarker() === marker;
+      if (isStalled || session.status().refused !== undefined)
+        throw toSyncError(session, relay, `the session ${listed.name ?? listed.id}`);
+      marker = readMarker();
+    }
+    const entries = (await session.storage.getEntries()).length;
+    return { id: listed.id, name: listed.name, entries, fetched };
+  } finally {
+    stop();
+    await session.close();
+  }
+}
+
+function toSyncError(replica: Pick<SharedSession, "status">, relay: string, what: string): SessionError {
+  const status = replica.status();
+  if (status.storageError !== undefined)
+    return new SessionError("storage", `This device could not save ${what}: ${status.storageError}`);
+  const refusal = describeRefusal(status);
+  if (refusal !== undefined) return new SessionError("relay_refused", `Not synced, ${what}: ${refusal}.`);
+  const waiting = status.pending === 0 ? "" : ` (${status.pending} waiting here)`;
+  return status.connection === "online"
+    ? new SessionError(
+        "not_synced",
+        `The relay at ${relay} stopped answering while ${what} was synced${waiting}; run the command again.`,
+      )
+    : new SessionError(
+        "not_synced",
+        `The relay at ${relay} cannot be reached${waiting}; check the address and that \`coppice serve\` runs there, then run the command again.`,
+      );
+}
