@@ -38,6 +38,8 @@ export interface SessionFile extends AsyncIterable<SessionFileEntry> {
   readonly header: SessionHeader;
   /** The header's exact JSON text; of a migrated file the text in format 3. */
   readonly headerJson: string;
+  /** The entries' exact texts alone, in place of iterating the file itself. */
+  readonly lines: AsyncIterable<string>;
   /** What was met so far; grows while the entries are read. */
   readonly report: SessionFileReport;
   /** Releases the input when not all entries are read. Safe to call twice. */
@@ -66,11 +68,13 @@ export async function readSessionFile(
     notes.report.fileVersion = fileVersion;
     notes.refusalCode = "invalid_entry";
     const migration = fileVersion < CURRENT_FILE_VERSION ? new LineMigration(fileVersion, header.id) : undefined;
+    const entries = readEntries(lines, migration, notes);
     return {
       header,
       headerJson,
+      lines: toTexts(entries),
       report: notes.report,
-      [Symbol.asyncIterator]: () => readEntries(lines, migration, notes),
+      [Symbol.asyncIterator]: () => entries,
       close: async () => {
         await lines.return();
       },
@@ -100,4 +104,8 @@ async function* readEntries(
       yield { line, json, entry: parsed.value };
     }
   }
+}
+
+async function* toTexts(entries: AsyncIterable<SessionFileEntry>): AsyncGenerator<string, void, void> {
+  for await (const { json } of entries) yield json;
 }

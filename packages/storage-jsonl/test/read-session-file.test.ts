@@ -33,6 +33,24 @@ describe("lines", () => {
     expect(jsons).toEqual([odd]);
   });
 
+  it("[JL2] the texts can be had alone, and breaking off closes the input", async () => {
+    let isClosed = false;
+    async function* input(): AsyncGenerator<Uint8Array> {
+      try {
+        yield Buffer.from(`${headerLine}\n${a}\n`);
+        yield Buffer.from(`${b}\n`);
+      } finally {
+        isClosed = true;
+      }
+    }
+    const texts: string[] = [];
+    for await (const text of (await readSessionFile(input())).lines) texts.push(text);
+    expect(texts).toEqual([a, b]);
+    isClosed = false;
+    for await (const _ of (await readSessionFile(input())).lines) break;
+    expect(isClosed).toBe(true);
+  });
+
   it("[JL2] [JL4] [JL5] what is written between garbage, blank lines and any line breaks comes back exactly", async () => {
     const text = fc.string({ unit: "binary", maxLength: 60 });
     const piece = fc.oneof(
