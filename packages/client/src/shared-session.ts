@@ -31,6 +31,9 @@ export interface OpenSharedSessionOptions {
 
 type ChangeKind = "status" | "cursors" | "entries";
 
+/** How long a room must have been quiet before a new device takes its place in it, in ms: well above a sender's gaps. */
+const quietMs = 300;
+
 /** Values of this device in the store, per session. */
 const leafKey = (sessionId: string): string => `leaf/${sessionId}`;
 const syncedKey = (sessionId: string): string => `synced/${sessionId}`;
@@ -56,6 +59,7 @@ export class OpenedSession implements SharedSession {
   #cursorCounter = 0;
   #shownLeafId: string | null | undefined;
   #isSynced: boolean;
+  #quietTimer: ReturnType<typeof setTimeout> | undefined;
   #markingSynced: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -82,11 +86,12 @@ export class OpenedSession implements SharedSession {
     this.#stops.push(
       this.storage.subscribe(({ added, remote }) => {
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();
+        this.#settleWhenQuiet();
         this.#showCursor();
         this.#notify("entries");
       }),
       replica.subscribe(() => {
-        if (replica.status().synced) this.#markSynced();
+        this.#settleWhenQuiet();
         this.#notify("status");
       }),
     );
@@ -98,7 +103,8 @@ export class OpenedSession implements SharedSession {
 
   /** Writes the session's header here and makes this replica one that may append. */
   async create(headerJson: string): Promise<void> {
-    await this.storage.create(headerJson);
+    if (await this.#hasHeader()) await this.#options.replica.flushed();
+    else await this.storage.create(headerJson);
     await this.#writeSynced();
     this.storage.markSynced();
     this.#showCursor();
@@ -145,9 +151,25 @@ export class OpenedSession implements SharedSession {
   }
 
   async waitUntilSynced(timeoutMs: number): Promise<boolean> {
-    const isSynced = await this.#options.replica.waitFor(({ synced }) => synced, timeoutMs);
-    await this.#markingSynced;
-    return isSynced;
+    const deadline = Date.now() + timeoutMs;
+    if (!(await this.#options.replica.waitFor(({ synced }) => synced, timeoutMs))) return false;
+    return this.#waitUntilPlaced(Math.max(0, deadline - Date.now()));
+  }
+
+  /** True once this replica has its leaf. */
+  #waitUntilPlaced(timeoutMs: number): Promise<boolean> {
+    if (this.#isSynced) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        stop();
+        resolve(this.#isSynced);
+      };
+      const timer = setTimeout(finish, timeoutMs);
+      const stop = this.subscribe(() => {
+        if (this.#isSynced) finish();
+      });
+    });
   }
 
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
@@ -163,6 +185,7 @@ export class OpenedSession implements SharedSession {
   }
 
   async #close(): Promise<void> {
+    clearTimeout(this.#quietTimer);
     for (const stop of this.#stops) stop();
     try {
       await this.#markingSynced;
@@ -172,21 +195,40 @@ export class OpenedSession implements SharedSession {
     }
   }
 
-  /** The first complete sync lets an attached replica have a leaf; that must outlive this process. */
-  #markSynced(): void {
-    if (this.#isSynced || this.#markingSynced !== undefined) return;
-    this.#markingSynced = this.#options.replica
-      .flushed()
-      .then(() => this.#writeSynced())
-      .then(() => {
-        this.storage.markSynced();
-        this.#showCursor();
-        this.#notify("entries");
-      })
-      .catch(() => {
-        // The disk is full or gone: the replica's status says so, and the next status change tries again.
-        this.#markingSynced = undefined;
-      });
+  /**
+   * The first complete sync gives an attached replica its leaf, for good. Another device may be in the middle of
+   * sending a long session, so the place is taken only once the room has been quiet for a moment.
+   */
+  #settleWhenQuiet(): void {
+    clearTimeout(this.#quietTimer);
+    if (this.#isSynced || !this.#options.replica.status().synced) return;
+    this.#quietTimer = setTimeout(() => {
+      this.#markingSynced = this.#markSynced();
+    }, quietMs);
+  }
+
+  async #markSynced(): Promise<void> {
+    try {
+      if (this.#isSynced || !(await this.#hasHeader())) return;
+      await this.#options.replica.flushed();
+      await this.#writeSynced();
+      this.storage.markSynced();
+      this.#showCursor();
+      this.#notify("entries");
+    } catch (error) {
+      // The disk is full or gone: the replica's status says so, and the next change of it tries again.
+      if (!(error instanceof SessionError)) throw error;
+    }
+  }
+
+  async #hasHeader(): Promise<boolean> {
+    try {
+      await this.storage.getMetadata();
+      return true;
+    } catch (error) {
+      if (error instanceof SessionError && error.code === "not_synced") return false;
+      throw error;
+    }
   }
 
   async #writeSynced(): Promise<void> {

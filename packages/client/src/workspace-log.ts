@@ -151,12 +151,12 @@ function parseContent(json: string): ReadRecord["content"] {
   const isOptionalText = (...fields: string[]): boolean =>
     fields.every((field) => value[field] === undefined || typeof value[field] === "string");
   if (
-    value["type"] === "workspace_session" &&
+    value.type === "workspace_session" &&
     isText("sessionId", "createdAt", "cwd", "keyId") &&
     isOptionalText("name", "key")
   )
     return value as unknown as WorkspaceSessionRecord;
-  if (value["type"] === "workspace_device" && isText("deviceId", "name") && isOptionalText("person"))
+  if (value.type === "workspace_device" && isText("deviceId", "name") && isOptionalText("person"))
     return value as unknown as WorkspaceDeviceRecord;
   return undefined;
 }

@@ -86,14 +86,14 @@ class OpenedWorkspace implements Workspace {
     };
     if (this.#log.sessions().has(header.id))
       throw new SessionError("invalid_session", `Session ${header.id} exists in this workspace already.`);
-    const session = await this.#createFromHeader(header, JSON.stringify(header));
+    const session = await this.#open(header.id);
+    await session.create(JSON.stringify(header));
     if (options.name !== undefined) await session.session.appendSessionName(options.name);
+    await this.#list(header, options.name);
     return session;
   }
 
   openSession(sessionId: string): Promise<OpenedSession> {
-    const open = this.#openedById.get(sessionId);
-    if (open !== undefined) return open;
     if (!this.#log.sessions().has(sessionId))
       return Promise.reject(new SessionError("not_found", `This workspace has no session ${sessionId}.`));
     return this.#open(sessionId);
@@ -103,11 +103,8 @@ class OpenedWorkspace implements Workspace {
     const parsed = parseHeaderJson(source.headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
     const header = parsed.value;
-    const isListed = this.#log.sessions().has(header.id);
-    const session = isListed
-      ? await this.openSession(header.id)
-      : await this.#createFromHeader(header, source.headerJson);
-    // Known from another device's list only: the file brings the whole tree, so this replica need not wait for it.
+    const session = await this.#open(header.id);
+    // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
     if (!session.isSynced) await session.create(source.headerJson);
     let written = 0;
     let known = 0;
@@ -124,8 +121,8 @@ class OpenedWorkspace implements Workspace {
       batch = [];
     }
     if (batch.length > 0) await take(batch);
-    this.#listName(header.id, await session.storage.getSessionName());
-    await this.#replica.flushed();
+    // Listed last: another device that opens it now finds the room complete, or about to be.
+    await this.#list(header, await session.storage.getSessionName());
     return { session, written, known };
   }
 
@@ -161,21 +158,24 @@ class OpenedWorkspace implements Workspace {
     if (failed !== undefined) throw failed.reason;
   }
 
-  async #createFromHeader(header: SessionHeader, headerJson: string): Promise<OpenedSession> {
-    this.#log.append({
-      type: "workspace_session",
-      sessionId: header.id,
-      createdAt: header.timestamp,
-      cwd: header.cwd,
-      keyId: toHex(this.#roomOf(header.id).keyId),
-    });
+  /** Settles when the listing is durable here. */
+  async #list(header: SessionHeader, name: string | undefined): Promise<void> {
+    if (this.#log.sessions().has(header.id)) this.#listName(header.id, name);
+    else
+      this.#log.append({
+        type: "workspace_session",
+        sessionId: header.id,
+        createdAt: header.timestamp,
+        cwd: header.cwd,
+        keyId: toHex(this.#roomOf(header.id).keyId),
+        ...(name === undefined ? {} : { name }),
+      });
     await this.#replica.flushed();
-    const session = await this.openSession(header.id);
-    if (!session.isSynced) await session.create(headerJson);
-    return session;
   }
 
   #open(sessionId: string): Promise<OpenedSession> {
+    const open = this.#openedById.get(sessionId);
+    if (open !== undefined) return open;
     const opening = this.#openNow(sessionId);
     this.#openedById.set(sessionId, opening);
     opening.catch(() => this.#openedById.delete(sessionId));
