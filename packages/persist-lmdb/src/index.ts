@@ -1,1 +1,2 @@
-export {};
+export type { LmdbStoreOptions } from "./lmdb-store.ts";
+export { openLmdbStore } from "./lmdb-store.ts";
