@@ -4,7 +4,7 @@ import { SessionError } from "./errors.ts";
 import { createUuidV7 } from "./ids.ts";
 import type { SessionMetadata } from "./session-storage.ts";
 import type { TreeNode } from "./session-tree.ts";
-import { type EntryRecord, entryToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
+import { type EntryRecord, entryToRecord, jsonToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
 
 /** What an in-memory session starts with, and where its ids and times come from. */
 export interface InMemorySessionStorageOptions {
@@ -12,6 +12,8 @@ export interface InMemorySessionStorageOptions {
   readonly metadata?: SessionMetadata;
   /** Entries of the log so far, in order; the leaf is the effect of the last. They are copied. */
   readonly entries?: readonly SessionEntry[];
+  /** The same as exact JSON texts, each on one line; after `entries` when both are given. */
+  readonly lines?: readonly string[];
   /** Makes entry ids; default UUIDv7. */
   readonly createId?: () => string;
   /** Milliseconds since 1970; default the system clock. */
@@ -29,7 +31,10 @@ export class InMemorySessionStorage extends TreeSessionStorage<MemoryNode> {
     const now = options.now ?? Date.now;
     const metadata = options.metadata ?? { id: createUuidV7({ now }), createdAt: new Date(now()).toISOString() };
     super({ metadata, now, ...(options.createId === undefined ? {} : { createId: options.createId }) });
-    this.#showRecords((options.entries ?? []).map((entry) => entryToRecord(entry)));
+    this.#showRecords([
+      ...(options.entries ?? []).map((entry) => entryToRecord(entry)),
+      ...(options.lines ?? []).map((json) => jsonToRecord(json)),
+    ]);
     if (this.leafId !== null && !this.tree.has(this.leafId)) {
       throw new SessionError("invalid_session", `Entry ${this.leafId} not found`);
     }

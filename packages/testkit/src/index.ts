@@ -1,0 +1,16 @@
+export { describeSessionStorage } from "./describe-session-storage.ts";
+export {
+  childrenOf,
+  labelOf,
+  lastOf,
+  leafAfter,
+  nameOf,
+  pathOf,
+  shownNodes,
+  statsOf,
+  tipsOf,
+  waitingOf,
+} from "./log-oracle.ts";
+export type { SessionStorageFactory, SessionStorageUnderTest } from "./session-storage-under-test.ts";
+export type { SimulationSettings } from "./simulation-settings.ts";
+export { readSimulationSettings, simulationTimeoutMs } from "./simulation-settings.ts";
