@@ -1,0 +1,296 @@
+import type { Result } from "@coppice/core";
+import { SessionError } from "@coppice/core";
+import * as encoding from "lib0/encoding";
+import { ByteReader, MalformedBytes } from "./byte-reader.ts";
+import { NONCE_BYTES, pureRecordCrypto, type RecordCrypto, TAG_BYTES } from "./record-crypto.ts";
+import { decodeHeader, encodeHeader, type RecordFields, type RecordHeader } from "./record-header.ts";
+import { deriveRecordKey, type RoomKeys } from "./room-keys.ts";
+import { decodeText, encodeText } from "./text-codec.ts";
+
+/*
+ * Record format 1, final: what is written once must be readable for ever. SPEC RC has the tables, test/golden the
+ * vectors. A sealed record opens only at its own place (session, client id, clock) and only as a whole: header and
+ * payload are sealed apart, so that headers can be indexed alone, and the payload is tied to the header's tag.
+ */
+
+/** The only format version there is. */
+const RECORD_VERSION = 1;
+
+/** Largest record, in bytes; the relay refuses more (design, limits). */
+export const MAX_RECORD_BYTES: number = 8 * 1024 * 1024;
+
+/** Largest JSON text a payload may inflate to, in bytes. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+
+const FLAG_SEALED = 0x01;
+const FLAG_DEFLATED = 0x02;
+const FLAG_PADDED = 0x04;
+const KNOWN_FLAGS = FLAG_SEALED | FLAG_DEFLATED | FLAG_PADDED;
+
+/** version, flags, key id (4), dictionary id. */
+const PREFIX_BYTES = 7;
+const NO_DICTIONARY = 0;
+const AD_MAGIC = "coppice record";
+
+/** Where a record stands in the doc: the Yjs client id and clock of its struct. */
+export interface RecordPlace {
+  readonly clientId: number;
+  readonly clock: number;
+}
+
+/** What a record says: an entry's index fields and its exact JSON text. */
+export interface RecordContent extends RecordFields {
+  readonly json: string;
+}
+
+/** A record whose size is known and whose place is not yet. */
+export interface PreparedRecord {
+  /** What `openHeader` will say of it. */
+  readonly header: RecordHeader;
+  /** Size of what `placeAt` returns. */
+  readonly byteLength: number;
+  /** The record for exactly this place. Each call draws new nonces. */
+  placeAt(place: RecordPlace): Uint8Array;
+}
+
+/**
+ * Why a record, or its payload, cannot be shown. The first group is damage or a wrong key; `isNewer` tells the second,
+ * what a later version of Coppice wrote.
+ */
+export type RecordProblem =
+  | "malformed"
+  | "not_authentic"
+  | "no_key"
+  | "other_key"
+  | "plain_in_sealed_room"
+  | "too_large"
+  | "newer_version"
+  | "newer_flags"
+  | "newer_dictionary";
+
+/** Whether a record is whole but written by a later version: an upgrade will read it. */
+export function isNewer(problem: RecordProblem): boolean {
+  return problem === "newer_version" || problem === "newer_flags" || problem === "newer_dictionary";
+}
+
+/** How records of one session are written and read. */
+export interface RecordCodecOptions {
+  /** Id of the session; sealed records open in no other. */
+  sessionId: string;
+  /** Keys of the room. Absent: an unsealed room, whose records are plain. A room with keys never shows a plain record. */
+  keys?: RoomKeys | undefined;
+  /** Default: pure JavaScript. */
+  crypto?: RecordCrypto | undefined;
+  /** Deflate payloads that get smaller by it. Default false; reading knows both. */
+  deflate?: boolean | undefined;
+  /** Pad payloads to Padmé lengths. Default: in sealed rooms; reading knows both. */
+  pad?: boolean | undefined;
+}
+
+/** Writes and reads the records of one session. Reading never throws, whatever the bytes. */
+export class RecordCodec {
+  readonly #crypto: RecordCrypto;
+  readonly #key: Uint8Array | undefined;
+  readonly #keyId: Uint8Array;
+  readonly #sessionId: Uint8Array;
+  readonly #deflate: boolean;
+  readonly #pad: boolean;
+
+  constructor(options: RecordCodecOptions) {
+    this.#crypto = options.crypto ?? pureRecordCrypto;
+    this.#key = options.keys && deriveRecordKey(options.keys.roomKey);
+    this.#keyId = options.keys?.keyId ?? new Uint8Array(4);
+    this.#sessionId = encodeText(options.sessionId);
+    this.#deflate = options.deflate ?? false;
+    this.#pad = options.pad ?? this.#key !== undefined;
+  }
+
+  /** Everything of a record that does not depend on its place. Throws `invalid_entry` when it would be too large. */
+  prepareRecord(content: RecordContent): PreparedRecord {
+    const json = encodeText(content.json);
+    const deflated = this.#deflate ? this.#crypto.deflate(json) : json;
+    const isDeflated = deflated.length < json.length;
+    const stored = isDeflated ? deflated : json;
+    const { json: _, ...fields } = content;
+    const header: RecordHeader = { ...fields, jsonBytes: json.length, storedBytes: stored.length };
+    const headerPlaintext = encodeHeader(header);
+    const overhead = this.#key === undefined ? 0 : NONCE_BYTES + TAG_BYTES;
+    const headerBytes = headerPlaintext.length + overhead;
+    const unpadded = PREFIX_BYTES + varUintBytes(headerBytes) + headerBytes + stored.length + overhead;
+    const padding = this.#pad ? padmeLength(stored.length) - stored.length : 0;
+    // Near the limit room matters more than hiding the last few percent of a length.
+    const isPadded = this.#pad && unpadded + padding <= MAX_RECORD_BYTES;
+    const byteLength = isPadded ? unpadded + padding : unpadded;
+    if (byteLength > MAX_RECORD_BYTES || json.length > MAX_JSON_BYTES) {
+      throw new SessionError(
+        "invalid_entry",
+        `Entry ${content.id} takes ${byteLength} bytes; a record holds at most ${MAX_RECORD_BYTES}`,
+      );
+    }
+    const payload = isPadded ? padWithZeros(stored, padding) : stored;
+    const flags =
+      (this.#key === undefined ? 0 : FLAG_SEALED) | (isDeflated ? FLAG_DEFLATED : 0) | (isPadded ? FLAG_PADDED : 0);
+    const prefix = Uint8Array.of(RECORD_VERSION, flags, ...this.#keyId, NO_DICTIONARY);
+    return {
+      header,
+      byteLength,
+      placeAt: (place) => {
+        const associated = this.#associate(prefix, place);
+        const headerPart = this.#sealPart(headerPlaintext, associated);
+        const payloadPart = this.#sealPart(payload, joinBytes(associated, tagOf(headerPart)));
+        const encoder = encoding.createEncoder();
+        encoding.writeUint8Array(encoder, prefix);
+        encoding.writeVarUint8Array(encoder, headerPart);
+        encoding.writeUint8Array(encoder, payloadPart);
+        return encoding.toUint8Array(encoder);
+      },
+    };
+  }
+
+  /** The header of the record that stands at `place`. */
+  openHeader(record: Uint8Array, place: RecordPlace): Result<RecordHeader, RecordProblem> {
+    const split = this.#split(record);
+    if (!split.ok) return split;
+    const { prefix, flags, headerPart } = split.value;
+    const plaintext = this.#openPart(flags, headerPart, () => this.#associate(prefix, place));
+    if (plaintext === undefined) return failure("not_authentic");
+    try {
+      return { ok: true, value: decodeHeader(plaintext) };
+    } catch (error) {
+      if (error instanceof MalformedBytes) return failure("malformed");
+      throw error;
+    }
+  }
+
+  /** The exact JSON text of the record that stands at `place`, given its opened header. */
+  openPayload(record: Uint8Array, place: RecordPlace, header: RecordHeader): Result<string, RecordProblem> {
+    const split = this.#split(record);
+    if (!split.ok) return split;
+    const { prefix, flags, dictionaryId, headerPart, payloadPart } = split.value;
+    if (header.jsonBytes > MAX_JSON_BYTES) return failure("too_large");
+    const plaintext = this.#openPart(flags, payloadPart, () =>
+      joinBytes(this.#associate(prefix, place), tagOf(headerPart)),
+    );
+    if (plaintext === undefined) return failure("not_authentic");
+    const { storedBytes, jsonBytes } = header;
+    if (storedBytes > plaintext.length) return failure("malformed");
+    const fullBytes = (flags & FLAG_PADDED) === 0 ? storedBytes : padmeLength(storedBytes);
+    const padding = plaintext.subarray(storedBytes);
+    if (plaintext.length !== fullBytes || padding.some((byte) => byte !== 0)) return failure("malformed");
+    const stored = plaintext.subarray(0, storedBytes);
+    const isDeflated = (flags & FLAG_DEFLATED) !== 0;
+    if (isDeflated && dictionaryId !== NO_DICTIONARY) return failure("newer_dictionary");
+    // Nobody deflates what gets no smaller, nor names a dictionary that is not used.
+    if (isDeflated ? storedBytes >= jsonBytes : storedBytes !== jsonBytes || dictionaryId !== NO_DICTIONARY) {
+      return failure("malformed");
+    }
+    const json = isDeflated ? this.#crypto.inflate(stored, jsonBytes) : stored;
+    const text = json && decodeText(json);
+    return text === undefined ? failure("malformed") : { ok: true, value: text };
+  }
+
+  /** Cuts a record into its parts and judges what can be judged without opening it. */
+  #split(record: Uint8Array): Result<RecordParts, RecordProblem> {
+    const [version, flags = 0] = record;
+    if (version === undefined || version === 0) return failure("malformed");
+    if (version > RECORD_VERSION) return failure("newer_version");
+    if ((flags & ~KNOWN_FLAGS) !== 0) return failure("newer_flags");
+    if (record.length > MAX_RECORD_BYTES) return failure("too_large");
+    try {
+      const reader = new ByteReader(record);
+      const prefix = reader.readBytes(PREFIX_BYTES);
+      const headerPart = reader.readBytes(reader.readVarUint());
+      const payloadPart = reader.readBytes(reader.remaining);
+      const problem = this.#judgeKey((flags & FLAG_SEALED) !== 0, prefix.subarray(2, 6));
+      if (problem !== undefined) return failure(problem);
+      return { ok: true, value: { prefix, flags, dictionaryId: prefix[6] ?? 0, headerPart, payloadPart } };
+    } catch (error) {
+      if (error instanceof MalformedBytes) return failure("malformed");
+      throw error;
+    }
+  }
+
+  #judgeKey(isSealed: boolean, keyId: Uint8Array): RecordProblem | undefined {
+    if (isSealed) {
+      if (this.#key === undefined) return "no_key";
+      return keyId.every((byte, index) => byte === this.#keyId[index]) ? undefined : "other_key";
+    }
+    if (this.#key !== undefined) return "plain_in_sealed_room";
+    return keyId.every((byte) => byte === 0) ? undefined : "malformed";
+  }
+
+  #sealPart(plaintext: Uint8Array, associatedData: Uint8Array): Uint8Array {
+    if (this.#key === undefined) return plaintext;
+    const nonce = this.#crypto.randomBytes(NONCE_BYTES);
+    return joinBytes(nonce, this.#crypto.seal(this.#key, nonce, plaintext, associatedData));
+  }
+
+  #openPart(flags: number, part: Uint8Array, associate: () => Uint8Array): Uint8Array | undefined {
+    if ((flags & FLAG_SEALED) === 0 || this.#key === undefined) return part;
+    if (part.length < NONCE_BYTES + TAG_BYTES) return undefined;
+    return this.#crypto.open(this.#key, part.subarray(0, NONCE_BYTES), part.subarray(NONCE_BYTES), associate());
+  }
+
+  /** Associated data of a header part; a payload part has the header's tag after it. */
+  #associate(prefix: Uint8Array, place: RecordPlace): Uint8Array {
+    const encoder = encoding.createEncoder();
+    encoding.writeUint8Array(encoder, encodeText(AD_MAGIC));
+    encoding.writeUint8Array(encoder, prefix);
+    encoding.writeVarUint8Array(encoder, this.#sessionId);
+    encoding.writeBigUint64(encoder, BigInt(place.clientId));
+    encoding.writeBigUint64(encoder, BigInt(place.clock));
+    return encoding.toUint8Array(encoder);
+  }
+}
+
+interface RecordParts {
+  prefix: Uint8Array;
+  flags: number;
+  dictionaryId: number;
+  headerPart: Uint8Array;
+  payloadPart: Uint8Array;
+}
+
+/**
+ * The padded length of a payload of less than 4 GiB: at most 12 % more, and only O(log log n) bits of the length stay visible.
+ * Padmé, Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with PURBs" (2019).
+ */
+export function padmeLength(length: number): number {
+  if (length < 2) return length;
+  const exponent = floorLog2(length);
+  const step = 2 ** Math.max(exponent - floorLog2(exponent) - 1, 0);
+  return Math.ceil(length / step) * step;
+}
+
+/** Of 1 to 2^32 - 1. `Math.log2` may differ in the last bit between engines. */
+function floorLog2(value: number): number {
+  return 31 - Math.clz32(value);
+}
+
+function failure(problem: RecordProblem): { ok: false; error: RecordProblem } {
+  return { ok: false, error: problem };
+}
+
+/** The tag at the end of a sealed part. */
+function tagOf(part: Uint8Array): Uint8Array {
+  return part.subarray(Math.max(part.length - TAG_BYTES, 0));
+}
+
+function padWithZeros(bytes: Uint8Array, count: number): Uint8Array {
+  const padded = new Uint8Array(bytes.length + count);
+  padded.set(bytes);
+  return padded;
+}
+
+function joinBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(first.length + second.length);
+  joined.set(first);
+  joined.set(second, first.length);
+  return joined;
+}
+
+function varUintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) bytes++;
+  return bytes;
+}

@@ -1,0 +1,429 @@
+import {
+  type EntryRecord,
+  type IdSource,
+  parseHeaderJson,
+  type Result,
+  type SessionEntry,
+  SessionError,
+  type SessionHeader,
+  type SessionMetadata,
+  type ShownRun,
+  TreeSessionStorage,
+} from "@coppice/core";
+import type * as Y from "yjs";
+import { DeviceLeaf, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
+import { createUnreadableEntry, type EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
+import { PayloadCache } from "./payload-cache.ts";
+import {
+  isNewer,
+  MAX_RECORD_BYTES,
+  type PreparedRecord,
+  RecordCodec,
+  type RecordContent,
+  type RecordProblem,
+} from "./record-codec.ts";
+import type { RecordCrypto } from "./record-crypto.ts";
+import type { RecordHeader } from "./record-header.ts";
+import { type LogChange, type LogRecord, RecordLog } from "./record-log.ts";
+import { RecordNumbers } from "./record-numbers.ts";
+import type { RoomKeys } from "./room-keys.ts";
+import { SessionHeaderChoice } from "./session-header-choice.ts";
+
+/** Type of the record that holds the session's header; not an entry. */
+const HEADER_TYPE = "session";
+
+/** JSON text of opened payloads that is kept, in bytes: a context of some thousand entries. */
+const MAX_CACHED_BYTES = 16 * 1024 * 1024;
+
+/** Records made ready at a time, in characters of JSON: an import need not fit into memory twice. */
+const MAX_PREPARED_CHARS = 1024 * 1024;
+
+/** What a session on a Yjs document is opened with. */
+export interface YjsSessionStorageOptions {
+  /** The doc of the session's room, with the local log already applied. It stays the caller's. */
+  doc: Y.Doc;
+  sessionId: string;
+  /** Absent: an unsealed room. */
+  keys?: RoomKeys | undefined;
+  /** This device; it stands in every record written here. */
+  deviceId: string;
+  /** False for a replica that attached and never completed a sync: it has no leaf and may not append. */
+  synced: boolean;
+  /** Settles when every update the doc has emitted so far is durable, rejects with a `SessionError`. Default: at once. */
+  flushed?: (() => Promise<void>) | undefined;
+  /** Default: the leaf of a device that has written nothing yet is forgotten on close. */
+  ownLeaf?: OwnLeafStore | undefined;
+  /** Milliseconds since 1970; default the system clock. */
+  now?: (() => number) | undefined;
+  /** Makes entry ids; default UUIDv7. */
+  createId?: IdSource | undefined;
+  /** Default: pure JavaScript. */
+  crypto?: RecordCrypto | undefined;
+}
+
+/** What of the log cannot be shown. */
+export interface UnreadableCounts {
+  /** Records that do not open: damaged, moved or copied here, of another key. */
+  readonly damaged: number;
+  /** Records of a later version of Coppice; an upgrade reads them. */
+  readonly newer: number;
+  /** Elements of the doc that are no records, and deleted ones. */
+  readonly foreign: number;
+  /** The first two, by reason. */
+  readonly byProblem: { readonly [problem in RecordProblem]?: number };
+}
+
+/** An id that stands for different contents. The first in log order is shown. */
+export interface EntryConflict {
+  readonly id: string;
+  /** Devices that wrote the copies, in log order. */
+  readonly deviceIds: readonly string[];
+}
+
+/** A record written here: it need not be opened on its way back. */
+interface WrittenRecord {
+  readonly header: RecordHeader;
+  readonly json: string;
+  readonly entry: SessionEntry | undefined;
+}
+
+/**
+ * A session in a Yjs document: one record per entry, sealed when the room has keys. Every append is one transaction of
+ * the doc (a batch: as many as its size needs) and settles when `flushed` does; a rejection from there means that the
+ * entry is in the doc but not known to be durable, so it must not be appended again. SPEC YS.
+ */
+export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
+  readonly #options: YjsSessionStorageOptions;
+  readonly #codec: RecordCodec;
+  readonly #log: RecordLog;
+  readonly #header: SessionHeaderChoice;
+  readonly #deviceLeaf: DeviceLeaf;
+  readonly #numbers = new RecordNumbers();
+  readonly #entryCache = new PayloadCache<EntryNode, SessionEntry>(MAX_CACHED_BYTES);
+  readonly #writtenByBytes = new WeakMap<Uint8Array, WrittenRecord>();
+  /** By position in the log; undefined where a record is no entry. */
+  #nodes: (EntryNode | undefined)[] = [];
+  #nodeCount = 0;
+  /** In order of arrival. */
+  readonly #arrivedIds = new Set<string>();
+  readonly #duplicateIds = new Set<string>();
+  readonly #countByProblem = new Map<RecordProblem, number>();
+  #isSynced: boolean;
+  /** Whether this open has written; from then on its leaf is its own. */
+  #hasWritten = false;
+  #isClosed = false;
+
+  /** Reads the doc as it is. Nothing is written, except to `ownLeaf` the leaf of a new device. */
+  constructor(options: YjsSessionStorageOptions) {
+    const { doc, sessionId, keys, crypto, synced, createId, now } = options;
+    super({
+      metadata: { id: sessionId, createdAt: "" },
+      ...(createId === undefined ? {} : { createId }),
+      ...(now === undefined ? {} : { now }),
+    });
+    this.#options = options;
+    this.#codec = new RecordCodec({ sessionId, keys, crypto });
+    this.#header = new SessionHeaderChoice(sessionId);
+    this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf);
+    this.#isSynced = synced;
+    this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
+    if (synced) this.#settleLeaf();
+  }
+
+  /**
+   * Writes the session's header, given as exact JSON text; the replica then counts as synced. Settles as an append
+   * does; the same text again writes nothing. Rejects with `invalid_session` when the text is no header of this
+   * session, when the log has another one, and when it holds records of another key.
+   */
+  async create(headerJson: string): Promise<void> {
+    const { sessionId, deviceId } = this.#options;
+    if (this.#isClosed) throw new SessionError("closed", "The session storage is closed");
+    const parsed = parseHeaderJson(headerJson);
+    if (!parsed.ok) throw new SessionError("invalid_session", `Not a session header: ${parsed.error.message}`);
+    const { id, timestamp } = parsed.value;
+    if (id !== sessionId) {
+      throw new SessionError("invalid_session", `The header is of session ${id}, not of ${sessionId}`);
+    }
+    if (this.#header.json === undefined) {
+      if (this.#countByProblem.has("other_key") || this.#countByProblem.has("no_key")) this.#requireHeader();
+      this.#hasWritten = true;
+      const n = this.#numbers.next(this.#nodes.length);
+      const fields = { id, parentId: null, type: HEADER_TYPE, timestamp, deviceId, n };
+      this.#log.append([this.#prepare({ ...fields, json: headerJson })]);
+    } else if (this.#header.json !== headerJson) {
+      throw new SessionError("invalid_session", `Session ${id} has another header already`);
+    }
+    this.markSynced();
+    await this.#flush();
+  }
+
+  /** Says that the replica has had a complete sync: it gets its leaf and may append. Safe to call again. */
+  markSynced(): void {
+    if (this.#isSynced && this.#deviceLeaf.isSettled) return;
+    this.#isSynced = true;
+    this.#settleLeaf();
+  }
+
+  /** As the session's header says. Rejects with `not_synced` until it has arrived, `invalid_session` when none opens. */
+  override async getMetadata(): Promise<SessionMetadata> {
+    const { id, timestamp, cwd, parentSession, metadata } = this.#requireHeader();
+    return {
+      id,
+      createdAt: timestamp,
+      cwd,
+      ...(parentSession === undefined ? {} : { parentSessionPath: parentSession }),
+      ...(metadata === undefined ? {} : { metadata }),
+    };
+  }
+
+  /** As in the contract; also rejects with `not_synced`. */
+  override async getLeafId(): Promise<string | null> {
+    this.#requireSynced();
+    return super.getLeafId();
+  }
+
+  /** As in the contract; entries whose content cannot be read are left out. */
+  override async findEntries<Type extends SessionEntry["type"]>(
+    type: Type,
+  ): Promise<Extract<SessionEntry, { type: Type }>[]> {
+    return (await super.findEntries(type)).filter((entry) => entry.type === type);
+  }
+
+  /** The exact text of the session's header; undefined while there is none. */
+  getHeaderJson(): string | undefined {
+    return this.#header.json;
+  }
+
+  /** The leaf of this replica now; null also while it has none. */
+  getReplicaLeaf(): string | null {
+    return this.#isSynced ? this.leafId : null;
+  }
+
+  /**
+   * The durable leaf of this device now: where its last record left it, whichever process wrote that. A process that
+   * only syncs shows it as the device's cursor. Null also while the replica has none.
+   */
+  getDeviceLeaf(): string | null {
+    return this.#isSynced ? this.#deviceLeaf.find(this.#leafLog()) : null;
+  }
+
+  /** The device that wrote an entry; undefined for an unknown id. */
+  getAuthor(id: string): string | undefined {
+    return this.tree.get(id)?.deviceId;
+  }
+
+  /** What of the log cannot be shown, counted. Entries whose payload alone does not open have the type `unreadable`. */
+  getUnreadable(): UnreadableCounts {
+    let [damaged, newer] = [0, 0];
+    for (const [problem, count] of this.#countByProblem) {
+      if (isNewer(problem)) newer += count;
+      else damaged += count;
+    }
+    const byProblem = Object.fromEntries(this.#countByProblem);
+    return { damaged, newer, foreign: this.#log.foreignCount, byProblem };
+  }
+
+  /** Ids that stand for different contents. Opens the payload of every duplicate; identical copies are no conflict. */
+  async getConflicts(): Promise<EntryConflict[]> {
+    const conflicts: EntryConflict[] = [];
+    for (const id of this.#duplicateIds) {
+      const nodes = this.tree.nodesWithId(id);
+      const texts = new Set<string>();
+      for (const node of nodes) {
+        const payload = this.#openPayload(node);
+        if (payload.ok) texts.add(payload.value);
+      }
+      if (texts.size > 1) conflicts.push({ id, deviceIds: nodes.map((node) => node.deviceId) });
+    }
+    return conflicts;
+  }
+
+  /** Ids of entries whose parent has not arrived, in log order. */
+  getWaiting(): string[] {
+    return this.tree.waiting().map((node) => node.id);
+  }
+
+  /** True while the doc holds updates back whose predecessors have not arrived. */
+  get isWaiting(): boolean {
+    return this.#log.isWaiting;
+  }
+
+  protected override async writeRecords(records: readonly EntryRecord[]): Promise<void> {
+    this.#requireSynced();
+    this.#requireHeader();
+    this.#checkRecords(records);
+    this.#hasWritten = true;
+    let prepared: PreparedRecord[] = [];
+    let chars = 0;
+    let n = this.#numbers.next(this.#nodes.length);
+    for (const record of records) {
+      const fields = entryToFields(record, this.#options.deviceId, n++);
+      prepared.push(this.#prepare({ ...fields, json: record.json }, record.entry));
+      chars += record.json.length;
+      if (chars < MAX_PREPARED_CHARS) continue;
+      this.#log.append(prepared);
+      prepared = [];
+      chars = 0;
+    }
+    this.#log.append(prepared);
+    await this.#flush();
+  }
+
+  protected override readJson(node: EntryNode): string {
+    const payload = this.#openPayload(node);
+    if (payload.ok) return payload.value;
+    throw new SessionError(
+      isNewer(payload.error) ? "version_mismatch" : "invalid_entry",
+      `The content of entry ${node.id} cannot be read: ${payload.error}`,
+    );
+  }
+
+  protected override readEntry(node: EntryNode): SessionEntry {
+    const cached = this.#entryCache.get(node);
+    if (cached !== undefined) return cached;
+    const payload = this.#openPayload(node);
+    const entry = payload.ok ? parseEntryOf(node, payload.value) : undefined;
+    if (entry === undefined) return createUnreadableEntry(node, payload.ok ? "malformed" : payload.error);
+    this.#entryCache.set(node, entry, node.header.jsonBytes);
+    return entry;
+  }
+
+  /** In the order in which this open has seen them; after a reopen that starts as log order. */
+  protected override nodesByArrival(): readonly EntryNode[] {
+    return Array.from(this.#arrivedIds, (id) => this.tree.get(id)).filter((node) => node !== undefined);
+  }
+
+  /** Also rejects when the leaf of a new device could not be stored. */
+  protected override async release(): Promise<void> {
+    this.#isClosed = true;
+    this.#log.close();
+    await this.#deviceLeaf.saved();
+  }
+
+  #takeChange({ runs }: LogChange): void {
+    const isOwn = runs.every(({ records }) => records.every(({ bytes }) => this.#writtenByBytes.has(bytes)));
+    const shownRuns: ShownRun<EntryNode>[] = [];
+    for (const { position, records } of runs) {
+      const read = records.map((record) => this.#readRecord(record));
+      const nodes = read.filter((node) => node !== undefined);
+      const nodesBehind = this.#nodes.slice(position).filter((node) => node !== undefined).length;
+      shownRuns.push({ nodes, at: this.#nodeCount - nodesBehind });
+      this.#nodeCount += nodes.length;
+      if (position === this.#nodes.length) for (const node of read) this.#nodes.push(node);
+      else this.#nodes = [...this.#nodes.slice(0, position), ...read, ...this.#nodes.slice(position)];
+    }
+    this.tree.recordCount = this.#nodes.length;
+    const nodes = shownRuns.flatMap((run) => run.nodes);
+    if (nodes.length === 0) return;
+    for (const node of nodes) this.#arrivedIds.add(node.id);
+    for (const { duplicateOf } of this.show(shownRuns, !isOwn)) {
+      if (duplicateOf !== undefined) this.#duplicateIds.add(duplicateOf.id);
+    }
+    const hasOwn = this.#deviceLeaf.addNodes(nodes, this.#nodes.length);
+    if (this.#isSynced && (hasOwn || !this.#deviceLeaf.isSettled)) this.#settleLeaf();
+  }
+
+  /** The entry of a record; undefined for a header and for what cannot be read, which is counted. */
+  #readRecord(record: LogRecord): EntryNode | undefined {
+    const written = this.#writtenByBytes.get(record.bytes);
+    const opened = written ? succeed(written.header) : this.#codec.openHeader(record.bytes, record);
+    if (!opened.ok) return this.#countProblem(opened.error);
+    const header = opened.value;
+    this.#numbers.add(header.n);
+    if (header.type === HEADER_TYPE) {
+      const payload = written ? succeed(written.json) : this.#codec.openPayload(record.bytes, record, header);
+      if (!payload.ok) return this.#countProblem(payload.error);
+      if (!this.#header.offer(payload.value)) return this.#countProblem("malformed");
+      if (header.deviceId === this.#options.deviceId) this.#deviceLeaf.isCreator = true;
+      return undefined;
+    }
+    if (header.id === "") return this.#countProblem("malformed");
+    const node = headerToNode(header, record);
+    if (written?.entry !== undefined) this.#entryCache.set(node, written.entry, header.jsonBytes);
+    return node;
+  }
+
+  #countProblem(problem: RecordProblem): undefined {
+    this.#countByProblem.set(problem, (this.#countByProblem.get(problem) ?? 0) + 1);
+  }
+
+  #openPayload({ record, header }: EntryNode): Result<string, RecordProblem> {
+    return this.#codec.openPayload(record.bytes, record, header);
+  }
+
+  /** Decides the device's leaf anew; this replica stands there unless it has appended and so has a leaf of its own. */
+  #settleLeaf(): void {
+    const leafId = this.#deviceLeaf.settle(this.#leafLog());
+    if (!this.#hasWritten) this.leafId = leafId;
+  }
+
+  #leafLog(): LeafLog {
+    return { nodes: this.#nodes, isKnown: (id) => this.tree.has(id) };
+  }
+
+  #prepare(content: RecordContent, entry?: SessionEntry): PreparedRecord {
+    const prepared = this.#codec.prepareRecord(content);
+    return {
+      ...prepared,
+      placeAt: (place) => {
+        const bytes = prepared.placeAt(place);
+        this.#writtenByBytes.set(bytes, { header: prepared.header, json: content.json, entry });
+        return bytes;
+      },
+    };
+  }
+
+  /** Finds what would fail in the middle of a batch before any of it is written. */
+  #checkRecords(records: readonly EntryRecord[]): void {
+    for (const record of records) {
+      if (record.entry.type === (HEADER_TYPE as string)) {
+        throw new SessionError("invalid_entry", `Entry ${record.entry.id} is a session header; only create writes one`);
+      }
+      // Shorter ones fit in any case: 3 bytes a character at most, once in the payload and once in the header.
+      if (record.json.length < MAX_RECORD_BYTES / 8) continue;
+      this.#codec.prepareRecord({ ...entryToFields(record, this.#options.deviceId, 0), json: record.json });
+    }
+  }
+
+  #requireSynced(): void {
+    if (this.#isSynced) return;
+    throw new SessionError(
+      "not_synced",
+      `Session ${this.#options.sessionId} has never been fetched completely by this device; connect it once`,
+    );
+  }
+
+  #requireHeader(): SessionHeader {
+    if (this.#header.header !== undefined) return this.#header.header;
+    const { sessionId } = this.#options;
+    const { damaged, newer } = this.getUnreadable();
+    if (damaged + newer === 0) {
+      throw new SessionError("not_synced", `The header of session ${sessionId} has not arrived yet`);
+    }
+    throw new SessionError(
+      "invalid_session",
+      `No header of session ${sessionId} can be read (${damaged + newer} records do not open): a wrong key, damage, or a newer version`,
+    );
+  }
+
+  async #flush(): Promise<void> {
+    await this.#options.flushed?.();
+  }
+}
+
+function succeed<Value>(value: Value): Result<Value, never> {
+  return { ok: true, value };
+}
+
+/** The entry in a payload, if it is the one its header speaks of. */
+function parseEntryOf(node: EntryNode, json: string): SessionEntry | undefined {
+  let entry: SessionEntry | null;
+  try {
+    entry = JSON.parse(json) as SessionEntry | null;
+  } catch {
+    // Authentic, but some other program wrote it: shown as unreadable.
+    return undefined;
+  }
+  const isSame = entry?.id === node.id && entry.parentId === node.parentId && entry.type === node.type;
+  return isSame && entry !== null ? entry : undefined;
+}
