@@ -1,7 +1,7 @@
 import { type JsonFault, parseHeaderJson, SessionError, type SessionHeader } from "@coppice/core";
+import type { TextLine } from "./entry-lines.ts";
 import { CURRENT_FILE_VERSION } from "./line-migration.ts";
 import type { ReportWriter } from "./session-file-report.ts";
-import type { TextLine } from "./text-lines.ts";
 
 /** Damaged lines before the header; more and the file is taken for something else. */
 const MAX_LINES_BEFORE_HEADER = 16;

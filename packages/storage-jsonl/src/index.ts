@@ -1,5 +1,6 @@
+export type { SessionFileEntry } from "./entry-lines.ts";
 export type { FoundSessionFile, FoundSessionFiles, RejectedPath } from "./find-session-files.ts";
 export { findSessionFiles } from "./find-session-files.ts";
-export type { ReadSessionFileOptions, SessionFile, SessionFileEntry } from "./session-file.ts";
+export type { ReadSessionFileOptions, SessionFile } from "./session-file.ts";
 export { readSessionFile } from "./session-file.ts";
 export type { LineNote, SessionFileReport } from "./session-file-report.ts";

@@ -1,4 +1,5 @@
 import { SessionError } from "@coppice/core";
+import type { FileLine, LinePosition } from "./file-lines.ts";
 
 /** Lines listed one by one; beyond, they are only counted, so that a file of garbage stays within memory. */
 const MAX_LISTED_LINES = 1000;
@@ -30,7 +31,7 @@ export interface SessionFileReport {
   readonly hasFinalNewline: boolean;
 }
 
-/** Collects a report, or refuses at the first fault when `strict`. */
+/** Collects a report and how far the file has been read; refuses at the first fault when `strict`. */
 export class ReportWriter {
   readonly report: { -readonly [Field in keyof SessionFileReport]: SessionFileReport[Field] } & {
     skipped: LineNote[];
@@ -49,11 +50,36 @@ export class ReportWriter {
   readonly name: string;
   /** What a strict refusal is called: the header decides about the session, a later line about an entry. */
   refusalCode: "invalid_session" | "invalid_entry" = "invalid_session";
-  readonly #isStrict: boolean;
+  isStrict: boolean;
+  /** Bytes read so far. */
+  endOffset = 0;
+  /** Where to go on when the file has grown: an unfinished line without an entry is read again from its start. */
+  resumePosition: LinePosition = { number: 1, offset: 0 };
 
   constructor(name: string, isStrict: boolean) {
     this.name = name;
-    this.#isStrict = isStrict;
+    this.isStrict = isStrict;
+  }
+
+  /** Notes that a line was read, before it is known what it holds. */
+  enterLine({ number, startOffset, endOffset, isTerminated }: FileLine): void {
+    this.report.lines = number;
+    this.report.hasFinalNewline = isTerminated;
+    this.endOffset = endOffset;
+    this.resumePosition = isTerminated ? { number: number + 1, offset: endOffset } : { number, offset: startOffset };
+  }
+
+  /** Notes that the line held the header. */
+  keepHeader(fileVersion: number): void {
+    this.report.fileVersion = fileVersion;
+    this.refusalCode = "invalid_entry";
+    this.resumePosition = { number: this.resumePosition.number, offset: this.endOffset };
+  }
+
+  /** Notes that the line held an entry. */
+  keepEntry(): void {
+    this.report.entries += 1;
+    this.resumePosition = { number: this.resumePosition.number, offset: this.endOffset };
   }
 
   /** Notes that a line is left out. */
@@ -70,7 +96,7 @@ export class ReportWriter {
   }
 
   #refuseWhenStrict(line: number, reason: string): void {
-    if (!this.#isStrict) return;
+    if (!this.isStrict) return;
     const advice = "repair the line, or read the file leniently to do without it";
     throw new SessionError(this.refusalCode, `${this.name} line ${line}: ${reason}; ${advice}.`);
   }

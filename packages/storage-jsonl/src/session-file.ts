@@ -1,16 +1,13 @@
-import { parseEntryJson, type SessionEntry, type SessionHeader } from "@coppice/core";
+import type { SessionHeader } from "@coppice/core";
+import { decodeLine, parseEntryLine, type SessionFileEntry, type TextLine } from "./entry-lines.ts";
 import { readFileBytes } from "./file-bytes.ts";
 import { readFileLines } from "./file-lines.ts";
 import { readHeaderLine } from "./header-line.ts";
 import { CURRENT_FILE_VERSION, LineMigration } from "./line-migration.ts";
 import { ReportWriter, type SessionFileReport } from "./session-file-report.ts";
-import { readTextLines, type TextLine } from "./text-lines.ts";
 
 /** Longest line read, in bytes, unless said otherwise: the largest frame of the wire; no larger entry can travel. */
-const DEFAULT_MAX_LINE_BYTES = 32 * 1024 * 1024;
-
-/** Stands for a header, never for an entry. */
-const SESSION_TYPE: string = "session";
+export const DEFAULT_MAX_LINE_BYTES: number = 32 * 1024 * 1024;
 
 /** How a session file is read. */
 export interface ReadSessionFileOptions {
@@ -20,16 +17,6 @@ export interface ReadSessionFileOptions {
   maxLineBytes?: number;
   /** What messages call the input. Default: the path, or "the input". */
   name?: string;
-}
-
-/** One entry of a session file. */
-export interface SessionFileEntry {
-  /** The line it stands on, counted from 1, blank lines included. */
-  readonly line: number;
-  /** Its exact JSON text: the line without its break; of a migrated file the text in format 3. */
-  readonly json: string;
-  /** What the text says. */
-  readonly entry: SessionEntry;
 }
 
 /** A session file whose header has been read. Iterate it once, to the end or until `break`, or close it. */
@@ -59,14 +46,21 @@ export async function readSessionFile(
   options: ReadSessionFileOptions = {},
 ): Promise<SessionFile> {
   const name = options.name ?? (typeof source === "string" ? source : "the input");
-  const maxLineBytes = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES;
   const notes = new ReportWriter(name, options.strict ?? false);
   const chunks = typeof source === "string" ? readFileBytes(source) : source;
-  const lines = readTextLines(readFileLines(chunks, maxLineBytes), maxLineBytes, notes);
+  return openSessionFile(chunks, options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES, notes);
+}
+
+/** As `readSessionFile`, for a caller that goes on with the notes. */
+export async function openSessionFile(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLineBytes: number,
+  notes: ReportWriter,
+): Promise<SessionFile> {
+  const lines = readTextLines(chunks, maxLineBytes, notes);
   try {
     const { header, headerJson, fileVersion } = await readHeaderLine(lines, notes);
-    notes.report.fileVersion = fileVersion;
-    notes.refusalCode = "invalid_entry";
+    notes.keepHeader(fileVersion);
     const migration = fileVersion < CURRENT_FILE_VERSION ? new LineMigration(fileVersion, header.id) : undefined;
     const entries = readEntries(lines, migration, notes);
     return {
@@ -85,24 +79,25 @@ export async function readSessionFile(
   }
 }
 
+async function* readTextLines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLineBytes: number,
+  notes: ReportWriter,
+): AsyncGenerator<TextLine, void, void> {
+  for await (const line of readFileLines(chunks, maxLineBytes)) {
+    const text = decodeLine(line, maxLineBytes, notes);
+    if (text !== undefined) yield text;
+  }
+}
+
 async function* readEntries(
   lines: AsyncIterable<TextLine>,
   migration: LineMigration | undefined,
   notes: ReportWriter,
 ): AsyncGenerator<SessionFileEntry, void, void> {
-  for await (const { line, text, isTerminated } of lines) {
-    const json = migration?.migrateLine(text) ?? text;
-    const parsed = parseEntryJson(json);
-    if (!parsed.ok) {
-      const { field, message } = parsed.error;
-      notes.skip(line, field === "" && !isTerminated ? "the file ends in the middle of the line" : message);
-    } else if (parsed.value.type === SESSION_TYPE) {
-      notes.skip(line, "type: expected an entry, found another session header");
-    } else {
-      migration?.keepLine(parsed.value.id);
-      notes.report.entries += 1;
-      yield { line, json, entry: parsed.value };
-    }
+  for await (const line of lines) {
+    const entry = parseEntryLine(line, migration, notes);
+    if (entry !== undefined) yield entry;
   }
 }
 
