@@ -43,23 +43,32 @@ export interface ContextOptions {
   readonly rules?: ContextRules;
 }
 
+/** An entry of the context with the messages it gives: none, one, or for a compaction several. */
+export interface ProjectedEntry {
+  readonly entry: SessionEntry;
+  readonly messages: readonly AgentMessageLike[];
+}
+
 /** Builds the context of a path: state from all of it, messages from the selected entries. */
 export function buildSessionContext(path: readonly SessionEntry[], options: ContextOptions = {}): SessionContext {
+  const projected = projectEntries(path, options);
+  const context = { ...deriveContextState(path), messages: projected.flatMap((item) => item.messages) };
+  const unreadable = projected.filter((item) => !isReadable(item.entry)).map((item) => item.entry.id);
+  return unreadable.length === 0 ? context : { ...context, unreadable };
+}
+
+/** The entries that make up the context, each with its messages, context edits applied. */
+export function projectEntries(path: readonly SessionEntry[], options: ContextOptions = {}): ProjectedEntry[] {
   const rules = options.rules ?? detectContextRules(path);
   const entries = buildContextEntries(path, { ...options, rules });
   const edits = rules === "coding-agent" ? collectEdits(entries) : new Map<string, ContextEditEntry>();
   const newestCompaction = path.findLast((entry) => entry.type === "compaction");
-  const messages: AgentMessageLike[] = [];
-  const unreadable: string[] = [];
-  for (const [index, entry] of entries.entries()) {
+  return entries.map((entry, index) => {
     const isSuperseded = rules === "coding-agent" && entry.type === "compaction" && entry !== newestCompaction;
-    if (isSuperseded) continue;
-    if (!isReadable(entry)) unreadable.push(entry.id);
-    const own = entryToContextMessages(entry, index, entries, { ...options, rules });
-    messages.push(...applyEdit(own, edits.get(entry.id)));
-  }
-  const state = deriveContextState(path);
-  return unreadable.length === 0 ? { ...state, messages } : { ...state, messages, unreadable };
+    if (isSuperseded) return { entry, messages: [] };
+    const messages = entryToContextMessages(entry, index, entries, { ...options, rules });
+    return { entry, messages: applyEdit(messages, edits.get(entry.id)) };
+  });
 }
 
 /**

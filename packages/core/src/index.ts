@@ -1,17 +1,17 @@
+// The contract everybody implements.
+
+export type { Result, SessionErrorCode } from "./errors.ts";
+export { SessionError } from "./errors.ts";
 export type {
-  ContextOptions,
-  ContextRules,
-  EntryProjector,
-  EntryTransform,
-  SessionContext,
-} from "./context-projection.ts";
-export {
-  buildContextEntries,
-  buildSessionContext,
-  deriveContextState,
-  detectContextRules,
-  entryToContextMessages,
-} from "./context-projection.ts";
+  GetEntriesOptions,
+  SessionChange,
+  SessionMetadata,
+  SessionStats,
+  SessionStorage,
+} from "./session-storage.ts";
+
+// Entries, their JSON texts and ids.
+
 export type {
   ActiveToolsChangeEntry,
   AgentMessageLike,
@@ -35,24 +35,59 @@ export type {
 } from "./entries.ts";
 export type { JsonFault } from "./entry-json.ts";
 export { entryToTreeNode, parseEntryJson, parseHeaderJson } from "./entry-json.ts";
-export type { Result, SessionErrorCode } from "./errors.ts";
-export { SessionError } from "./errors.ts";
 export type { IdSource, UuidV7Options } from "./ids.ts";
 export { createUuidV7, createUuidV7Source } from "./ids.ts";
+
+// Storages: the index and the base they share, and the one in memory.
+
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
-export type { MoveSummary, SessionOptions } from "./session.ts";
-export { Session } from "./session.ts";
-export type {
-  GetEntriesOptions,
-  SessionChange,
-  SessionMetadata,
-  SessionStats,
-  SessionStorage,
-} from "./session-storage.ts";
+export { computeSessionStats } from "./session-stats.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";
 export type { EntryRecord, ShownRun, TreeSessionStorageOptions } from "./tree-session-storage.ts";
 export { entryToRecord, jsonToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
+
+// Sessions, and what a model sees of them.
+
+export type {
+  ContextOptions,
+  ContextRules,
+  EntryProjector,
+  EntryTransform,
+  ProjectedEntry,
+  SessionContext,
+} from "./context-projection.ts";
+export {
+  buildContextEntries,
+  buildSessionContext,
+  deriveContextState,
+  detectContextRules,
+  entryToContextMessages,
+  projectEntries,
+} from "./context-projection.ts";
+export type { MoveSummary, SessionOptions } from "./session.ts";
+export { Session } from "./session.ts";
+
+// Compaction and branch summaries.
+
+export type { BranchSummaryPlan, MoveWithSummaryOptions } from "./branch-summary.ts";
+export { moveWithSummary, planBranchSummary } from "./branch-summary.ts";
+export type { CompactionPlan, CompactionSettings, CompactOptions } from "./compaction.ts";
+export { compactSession, DEFAULT_COMPACTION_SETTINGS, planCompaction, shouldCompact } from "./compaction.ts";
+export type { Summarize, SummaryRequest } from "./summarize.ts";
+export { estimateContextTokens, estimateTokens } from "./token-estimate.ts";
+export type { FileLists, ToolCall } from "./tool-calls.ts";
+export { collectFileLists, readToolCalls } from "./tool-calls.ts";
+
+// Repositories of sessions.
+
+export type { InMemorySessionCreateOptions, InMemorySessionRepoOptions } from "./in-memory-session-repo.ts";
+export { InMemorySessionRepo } from "./in-memory-session-repo.ts";
+export type { SessionCreateOptions, SessionForkOptions, SessionRepo } from "./session-repo.ts";
+export { readForkLines } from "./session-repo.ts";
+
+// Where updates are kept.
+
 export type { StoredUpdate, UpdateLog, UpdateStore } from "./update-log.ts";
