@@ -53,8 +53,8 @@ async function main() {
   await laptopSync.waitFor((line) => line.session?.id === session.id && line.session.synced);
 
   // The desktop is offline: no sync runs there, and its commands do not connect.
-  const laptopLeaf = await laptop.say(session.id, ["Try fixing the mock", "Done, 3 files"]);
-  const desktopLeaf = await desktop.say(session.id, ["Replace it by a real timer", "Done, 1 file"], ["--offline"]);
+  const laptopLeaf = await laptop.say(session.id, ["Add a test that fails without the fix", "Done, 1 file"]);
+  const desktopLeaf = await desktop.say(session.id, ["Look for the same mistake elsewhere", "Found it in 2 more files"], ["--offline"]);
   const { sessions } = await desktop.runJson(["status", "--offline"]);
   const waiting = sessions.find(({ id }) => id === session.id).pending;
   say("desktop", `offline ·  laptop +2 entries ·  desktop +2 on another branch (${waiting} waiting)`);
@@ -71,7 +71,7 @@ async function main() {
   say("desktop", `online  ·  ${backOnline.pending} waiting`);
 
   console.log();
-  process.stdout.write(await laptop.run(["tree", session.id, "--fold", "3"]));
+  process.stdout.write(await laptop.run(["tree", session.id, "--fold", "2"]));
   console.log();
 
   const [laptopLog, desktopLog] = await Promise.all([laptop.readLog(session.id), desktop.readLog(session.id)]);

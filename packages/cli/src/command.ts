@@ -2,7 +2,7 @@ import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "c
 import type { Output } from "./output.ts";
 
 /** Options that every command takes. */
-export const globalArgs = {
+export const globalArgs: ArgsDef = {
   home: {
     type: "string",
     description: "Folder with this device's data (or COPPICE_HOME; default: the platform's data folder)",
@@ -10,7 +10,7 @@ export const globalArgs = {
   },
   offline: { type: "boolean", description: "Act on this device only; do not connect to the relay" },
   json: { type: "boolean", description: "Print JSON of a documented, versioned shape" },
-} as const satisfies ArgsDef;
+};
 
 /** What a command is given besides its arguments. */
 export interface CommandContext {

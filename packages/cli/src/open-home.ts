@@ -7,10 +7,10 @@ import {
 } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
-import { WebSocket } from "ws";
 import type { CommandContext } from "./command.ts";
 import { describeRefusal } from "./describe-status.ts";
 import { ensureWritableFolder, type Home, readHome, storeFolderOf } from "./home.ts";
+import { relaySocketClass } from "./relay-socket.ts";
 import { resolveReference } from "./resolve-reference.ts";
 
 /** What a command waits for the relay at most, in ms: to see what is new there, and again to have its own saved there. */
@@ -45,7 +45,7 @@ export async function withHome<Value>(
   try {
     const { device, workspaceKey } = home;
     const relay = offline ? undefined : home.relay;
-    const workspace = await openWorkspace({ store, device, workspaceKey, relay, webSocket: WebSocket, cursor });
+    const workspace = await openWorkspace({ store, device, workspaceKey, relay, webSocket: relaySocketClass, cursor });
     try {
       return await use({ home, workspace });
     } finally {

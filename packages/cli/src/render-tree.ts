@@ -43,7 +43,7 @@ const badgeGap = 2;
 /**
  * Draws a session tree from its roots to its tips, one line per entry of the conversation: linear runs downwards,
  * branches with `├─` and `└─` in log order. Entries of other kinds get a line only where a cursor or a label is on
- * them. Entries whose parent has not arrived stand below, under a line that says so.
+ * them. Entries whose parent has not arrived stand below, under a line that says so (SPEC CP20-CP23).
  */
 export function renderTree(picture: TreePicture, options: RenderTreeOptions): string[] {
   const tree = new SessionTree<SessionEntry>();
@@ -83,13 +83,18 @@ export function renderTree(picture: TreePicture, options: RenderTreeOptions): st
   const startBadge = formatBadge(cursorNamesByEntryId.get(null));
   if (startBadge !== "") lines.push(`·  (before the first entry)${" ".repeat(badgeGap)}${paint(startBadge)}`);
   renderBelow(tree.children(null));
-  const waiting = tree.waiting();
+  // A waiting move has no line of its own; what continues it waits in its place.
+  const waiting = tree.waiting().flatMap((entry) => (entry.type === "leaf" ? tree.children(entry.id) : [entry]));
   if (waiting.length > 0) {
     lines.push(`waiting for an entry that has not arrived (${waiting.length}):`);
     renderBelow(waiting);
   }
   const unreachable = picture.entries.filter((entry) => entry.type !== "leaf").length - reachedCount;
   if (unreachable > 0) lines.push(`not shown: ${unreachable} whose parents form a cycle`);
+  for (const [entryId, names] of cursorNamesByEntryId) {
+    if (entryId !== null && !tree.has(entryId))
+      lines.push(`on an entry that has not arrived: ${paint(formatBadge(names))}`);
+  }
   return lines;
 }
 

@@ -115,12 +115,16 @@ async function renderOverview(): Promise<string> {
     args: globalArgs,
     subCommands: Object.fromEntries(commands.map((command) => [command.name, command.definition])),
   });
-  const usage = stripVTControlCharacters(await renderUsage(root));
+  const usage = toPlainUsage(await renderUsage(root));
   return `${usage}\n\nSESSION and ENTRY are ids, or a start or end of an id that fits only one; a session also goes by its name.`;
 }
 
 async function renderHelp(command: CliCommand): Promise<string> {
-  const usage = await renderUsage(command.definition, { meta: { name: "coppice" } });
-  // citty paints whatever the terminal is.
-  return `${stripVTControlCharacters(usage)}\nEXAMPLES\n\n${command.examples.map((example) => `  ${example}`).join("\n")}`;
+  const usage = toPlainUsage(await renderUsage(command.definition, { meta: { name: "coppice" } }));
+  return [usage, "", "EXAMPLES", "", ...command.examples.map((example) => `  ${example}`)].join("\n");
+}
+
+/** citty paints whatever the terminal is, and fills its columns up with blanks. */
+function toPlainUsage(usage: string): string {
+  return stripVTControlCharacters(usage).replace(/ +$/gm, "").trimEnd();
 }

@@ -18,6 +18,7 @@ export interface SyncedSession {
 const contactMs = 5_000;
 // A large room arrives in many pieces; as long as they come, the wait goes on.
 const stallMs = 10_000;
+const stepMs = 1_000;
 
 /**
  * Waits until the relay has everything of this workspace and this device has everything of the relay, sessions that
@@ -44,20 +45,44 @@ async function syncSession(workspace: Workspace, listed: WorkspaceSession, relay
   const stop = session.storage.subscribe(({ added }) => {
     fetched += added.length;
   });
+  const countEntries = async (): Promise<number> => (await session.storage.getEntries()).length;
+  const readMarker = (): string => `${fetched} ${session.status().pending}`;
+  const failure = (): SessionError => toSyncError(session, relay, `the session ${listed.name ?? listed.id}`);
   try {
-    const readMarker = (): string => `${fetched} ${session.status().pending}`;
-    for (let marker = readMarker(); !(await session.waitUntilAcknowledged(stallMs)); ) {
-      const isStalled = readMarker() === marker;
-      if (isStalled || session.status().refused !== undefined)
-        throw toSyncError(session, relay, `the session ${listed.name ?? listed.id}`);
-      marker = readMarker();
-    }
-    const entries = (await session.storage.getEntries()).length;
-    return { id: listed.id, name: listed.name, entries, fetched };
+    const isFetched = await waitWhileMoving(
+      (waitMs) => session.waitUntilSynced(waitMs),
+      readMarker,
+      // The device that listed the session has not sent it yet: there is nothing to wait for.
+      async () => session.status().refused !== undefined || (session.status().synced && (await countEntries()) === 0),
+    );
+    if (!isFetched && (session.status().refused !== undefined || (await countEntries()) > 0)) throw failure();
+    const isPushed = await waitWhileMoving(
+      (waitMs) => session.waitUntilAcknowledged(waitMs),
+      readMarker,
+      async () => session.status().refused !== undefined,
+    );
+    if (!isPushed) throw failure();
+    return { id: listed.id, name: listed.name, entries: await countEntries(), fetched };
   } finally {
     stop();
     await session.close();
   }
+}
+
+/** Waits in steps until `wait` succeeds, the marker has not changed for `stallMs`, or there is no point in waiting. */
+async function waitWhileMoving(
+  wait: (waitMs: number) => Promise<boolean>,
+  readMarker: () => string,
+  isPointless: () => Promise<boolean>,
+): Promise<boolean> {
+  let marker = readMarker();
+  for (let idleMs = 0; idleMs < stallMs; ) {
+    if (await wait(stepMs)) return true;
+    if (await isPointless()) return false;
+    idleMs = readMarker() === marker ? idleMs + stepMs : 0;
+    marker = readMarker();
+  }
+  return false;
 }
 
 function toSyncError(replica: Pick<SharedSession, "status">, relay: string, what: string): SessionError {

@@ -1,15 +1,20 @@
+import { stripVTControlCharacters } from "node:util";
 import measureTruncated from "fast-string-truncated-width";
 
 const ellipsis = "…";
 
-// Escape sequences and control characters of an entry's text would act on the terminal of whoever looks at it, and
-// direction overrides would reorder the line; another device wrote them, so they are taken out.
+// Left over when escape sequences are out: controls, and direction overrides that would reorder the line.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this expression is for
-const unprintable = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** What an entry says was written by another device and must not act on the terminal of whoever looks at it. */
+function removeUnprintable(text: string): string {
+  return stripVTControlCharacters(text).replace(unprintable, "");
+}
 
 /** A text as one printable line: runs of white space become one blank, escape sequences and controls are taken out. */
 export function toPrintableLine(text: string): string {
-  return text.replace(/\s+/g, " ").replace(unprintable, "").trim();
+  return removeUnprintable(text.replace(/\s+/g, " ")).trim();
 }
 
 /** The first line of a text that says something, printable. Empty when there is none. */
@@ -25,7 +30,7 @@ export function firstPrintableLine(text: string): string {
 export function toPrintableText(text: string): string {
   return text
     .split(/\r\n|\r|\n/)
-    .map((line) => line.replaceAll("\t", "    ").replace(unprintable, ""))
+    .map((line) => removeUnprintable(line.replaceAll("\t", "    ")))
     .join("\n");
 }
 

@@ -73,7 +73,8 @@ async function findFiles(from: string): Promise<{ paths: string[]; rejected: rea
   if (from === standardInput || !(await isFolder(from))) return { paths: [from], rejected: [] };
   const { files, rejected } = await findSessionFiles(from);
   if (files.length === 0) {
-    const reason = rejected[0] === undefined ? "it has no .jsonl file" : rejected[0].error.message;
+    const reason =
+      rejected[0]?.error.message ?? "it has no .jsonl file; name the folder in which the agent keeps its sessions.";
     throw new SessionError("not_found", `There is no session in ${from}: ${reason}`);
   }
   return { paths: files.map(({ path }) => path), rejected };
