@@ -1,1 +1,5 @@
-export {};
+export type { Relay, RelayOptions } from "./open-relay.ts";
+export { openRelay } from "./open-relay.ts";
+export type { RelayLimits } from "./relay-limits.ts";
+export { defaultRelayLimits } from "./relay-limits.ts";
+export type { RelayStats } from "./relay-stats.ts";

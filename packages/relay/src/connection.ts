@@ -1,0 +1,281 @@
+import type { Duplex } from "node:stream";
+import {
+  type CloseReason,
+  closeCodes,
+  encodeFrame,
+  type Frame,
+  type FrameError,
+  maxClientsPerUpdate,
+  parseFrame,
+  protocolVersion,
+} from "@coppice/wire";
+import type { Logger } from "pino";
+import type { RawData, WebSocket } from "ws";
+import type { Refusal } from "./authorize.ts";
+import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-requests.ts";
+import { Inbox } from "./inbox.ts";
+import { Outbox } from "./outbox.ts";
+import type { RelayLimits } from "./relay-limits.ts";
+import type { RelayStats } from "./relay-stats.ts";
+import type { RoomMember } from "./room.ts";
+import type { RoomLease } from "./rooms.ts";
+
+/** What a connection is made of. */
+export interface ConnectionOptions {
+  readonly socket: WebSocket;
+  /** The stream beneath the socket. */
+  readonly transport: Duplex;
+  readonly limits: RelayLimits;
+  readonly stats: RelayStats;
+  readonly logger: Logger;
+  /** Decides whether the connection is let in, and into which room. Rejects when the room cannot be opened. */
+  readonly enter: () => Promise<RoomLease | Refusal>;
+}
+
+/** A close reason has at most 123 bytes (RFC 6455 section 5.5). Ours are ASCII. */
+const maxCloseReasonChars = 120;
+
+/**
+ * A reader on a slow line answers a ping only after all that was sent before it. With the default interval it may take
+ * ten minutes; memory is bounded however long it takes.
+ */
+const maxPingsBehindBacklog = 20;
+
+const reasonByFrameError: Readonly<Record<Exclude<FrameError, "awareness_too_big">, CloseReason>> = {
+  too_big: "frameTooBig",
+  unknown_type: "unknownFrame",
+  malformed: "badFrame",
+};
+
+/**
+ * One client's websocket, from the upgrade to the end. Frames are taken from the first moment on, but handled only
+ * when the connection has been let in and its room is there.
+ */
+export class Connection implements RoomMember {
+  readonly #socket: WebSocket;
+  readonly #transport: Duplex;
+  readonly #limits: RelayLimits;
+  readonly #stats: RelayStats;
+  readonly #logger: Logger;
+  readonly #inbox: Inbox;
+  #lease: RoomLease | undefined;
+  #outbox: Outbox | undefined;
+  #isClosed = false;
+  #unansweredPings = 0;
+  #gaps: GapRequests = noGapRequests;
+  #gapTimer: NodeJS.Timeout | undefined;
+  #claimTimer: NodeJS.Timeout | undefined;
+  /** Whether this client understands our own frames; stock clients print an error for each. */
+  #isCoppiceClient = false;
+  #namedClients: ReadonlySet<number> = new Set();
+
+  constructor({ socket, transport, limits, stats, logger, enter }: ConnectionOptions) {
+    this.#socket = socket;
+    this.#transport = transport;
+    this.#limits = limits;
+    this.#stats = stats;
+    this.#logger = logger;
+    this.#inbox = new Inbox(socket, limits.maxQueuedBytes);
+    socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    socket.on("pong", () => {
+      this.#unansweredPings = 0;
+    });
+    // ws closes the connection itself after an error; without a listener the process would end.
+    socket.on("error", (error) => logger.debug({ err: error }, "a connection failed"));
+    socket.on("close", () => this.#leave());
+    enter().then(
+      (entered) => this.#enter(entered),
+      (error: unknown) => this.#refuseAfterFailure(error),
+    );
+  }
+
+  #enter(entered: RoomLease | Refusal): void {
+    if ("reason" in entered) {
+      this.refuse(entered);
+      return;
+    }
+    if (this.#isClosed) {
+      entered.release();
+      return;
+    }
+    const { room } = entered;
+    const onReadFailure = (error: unknown): void => this.#refuseAfterFailure(error);
+    this.#lease = entered;
+    this.#outbox = new Outbox(this.#socket, this.#transport, room, this.#limits, this, onReadFailure);
+    room.join(this);
+    this.#inbox.start((bytes) => this.#handle(bytes));
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#isClosed) return;
+    if (!isBinary) this.refuse({ reason: "textFrame", message: "text messages are not part of the protocol" });
+    // The socket's binaryType is "nodebuffer", so binary data is one buffer.
+    else this.#inbox.push(data as Buffer);
+  }
+
+  async #handle(bytes: Uint8Array): Promise<void> {
+    const parsed = parseFrame(bytes);
+    try {
+      if (parsed.ok) await this.#handleFrame(parsed.value);
+      else if (parsed.error === "awareness_too_big") this.#dropCursors(1, "a cursor has at most 16 KiB");
+      else this.refuse({ reason: reasonByFrameError[parsed.error], message: `frame refused: ${parsed.error}` });
+    } catch (error) {
+      this.#refuseAfterFailure(error);
+    }
+  }
+
+  async #handleFrame(frame: Frame): Promise<void> {
+    const lease = this.#lease;
+    const outbox = this.#outbox;
+    if (lease === undefined || outbox === undefined) return;
+    switch (frame.type) {
+      case "syncStep1":
+        outbox.catchUp(frame.stateVector);
+        break;
+      case "syncStep2":
+      case "update":
+        await this.#deliver(lease, frame.update);
+        break;
+      case "awareness":
+        this.#dropCursors(lease.room.receiveCursors(this, frame.states));
+        break;
+      case "queryAwareness":
+        outbox.keepAlive();
+        outbox.showCursors(lease.room.cursors.present());
+        break;
+      case "ackRequest":
+        this.#handleAckRequest(lease, frame.version, frame.clients);
+        break;
+      case "unknownExtension":
+        this.#isCoppiceClient = true;
+        this.#notify("unknownFrame", `this relay does not know message 67/${frame.subType}`);
+        break;
+      default:
+        this.refuse({ reason: "unknownFrame", message: `a relay does not take ${frame.type} frames` });
+    }
+  }
+
+  async #deliver({ room }: RoomLease, update: Uint8Array): Promise<void> {
+    const delivered = await room.deliver(this, update);
+    if (!delivered.ok) this.refuse(delivered.error);
+    else if (delivered.value.hasGap) this.#handleGap();
+  }
+
+  #handleGap(): void {
+    const room = this.#lease?.room;
+    if (room === undefined || this.#gapTimer !== undefined) return;
+    const decision = decideGapRequest(this.#gaps, room.version, performance.now(), this.#limits.gapBackoffMs);
+    if (decision.kind === "ask") {
+      this.#gaps = decision.state;
+      this.#outbox?.askForMissing();
+    } else if (decision.kind === "ask later") {
+      this.#gapTimer = setTimeout(() => {
+        this.#gapTimer = undefined;
+        this.#handleGap();
+      }, decision.delayMs).unref();
+    }
+  }
+
+  #handleAckRequest({ room }: RoomLease, version: number, clients: readonly number[]): void {
+    this.#isCoppiceClient = true;
+    if (version > protocolVersion) {
+      this.#notify("unknownFrame", `this relay speaks version ${protocolVersion}, not ${version}`);
+    } else if (clients.length > maxClientsPerUpdate) {
+      this.#notify("tooManyClients", `acknowledgements can be asked for ${maxClientsPerUpdate} clients at most`);
+    } else {
+      this.#namedClients = new Set(clients);
+      this.#outbox?.acknowledge(clients.length === 0 ? room.index.clients() : clients);
+      this.#outbox?.flush();
+    }
+  }
+
+  /** Tells a client that understands it that something was not taken, and leaves the connection open. */
+  #notify(reason: CloseReason, message: string): void {
+    if (!this.#isCoppiceClient) return;
+    this.#outbox?.sendNotice(encodeFrame({ type: "refused", code: closeCodes[reason], reason: message }));
+  }
+
+  #dropCursors(count: number, message?: string): void {
+    this.#stats.droppedCursors += count;
+    if (message !== undefined) this.#notify("frameTooBig", message);
+  }
+
+  get position(): number | undefined {
+    return this.#outbox?.position;
+  }
+
+  noteCommitted(clients: ReadonlySet<number>): void {
+    for (const client of this.#namedClients) if (clients.has(client)) this.#outbox?.acknowledge([client]);
+    this.#outbox?.flush();
+  }
+
+  acknowledge(clients: Iterable<number>): void {
+    if (this.#isCoppiceClient) this.#outbox?.acknowledge(clients);
+  }
+
+  noteCursors(clients: readonly number[]): void {
+    this.#outbox?.showCursors(clients);
+  }
+
+  /** Sends an empty awareness frame, so that a client that cannot see pings knows the relay is there. */
+  keepAlive(): void {
+    this.#outbox?.keepAlive();
+  }
+
+  /** Pings; ends the connection when earlier pings were not answered. */
+  ping(): void {
+    if (this.#isClosed) return;
+    if (this.#unansweredPings >= (this.#hasBacklog ? maxPingsBehindBacklog : 1)) {
+      this.terminate();
+      return;
+    }
+    this.#unansweredPings += 1;
+    this.#socket.ping();
+  }
+
+  checkAlive(): void {
+    if (this.#claimTimer !== undefined || this.#isClosed || this.#hasBacklog) return;
+    this.#unansweredPings += 1;
+    this.#socket.ping();
+    this.#claimTimer = setTimeout(() => {
+      this.#claimTimer = undefined;
+      if (this.#unansweredPings > 0) this.terminate();
+    }, this.#limits.claimPingTimeoutMs).unref();
+  }
+
+  /** Whether a ping would stand behind data that the socket has not taken yet. */
+  get #hasBacklog(): boolean {
+    return this.#socket.bufferedAmount > 0;
+  }
+
+  refuse({ reason, message }: Refusal): void {
+    if (this.#isClosed) return;
+    this.#logger.info({ reason, code: closeCodes[reason] }, message);
+    this.#leave();
+    this.#socket.close(closeCodes[reason], message.slice(0, maxCloseReasonChars));
+  }
+
+  #refuseAfterFailure(error: unknown): void {
+    this.#logger.error({ err: error }, "a room could not be read");
+    this.refuse({ reason: "storageFailed", message: "the relay could not read this room" });
+  }
+
+  /** Cuts the connection without a word. */
+  terminate(): void {
+    this.#leave();
+    this.#socket.terminate();
+  }
+
+  /** Ends all this connection has in the relay; the socket may still be closing. */
+  #leave(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#gapTimer);
+    clearTimeout(this.#claimTimer);
+    this.#inbox.close();
+    this.#outbox?.close();
+    this.#lease?.room.leave(this);
+    this.#lease?.release();
+    this.#lease = undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { WebSocket } from "ws";
+
+/**
+ * The frames a connection sent that are not handled yet. They are handled one after the other in the order they came,
+ * whatever each of them waits for, and only after `start` (the room is there). When too much waits, reading from the
+ * socket stops, so that the sender feels it and memory stays bounded.
+ */
+export class Inbox {
+  readonly #socket: WebSocket;
+  readonly #maxBytes: number;
+  readonly #frames: Uint8Array[] = [];
+  #bytes = 0;
+  #handle: ((frame: Uint8Array) => Promise<void>) | undefined;
+  #isRunning = false;
+  #isClosed = false;
+
+  constructor(socket: WebSocket, maxBytes: number) {
+    this.#socket = socket;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Adds a received frame. */
+  push(frame: Uint8Array): void {
+    if (this.#isClosed) return;
+    this.#frames.push(frame);
+    this.#bytes += frame.length;
+    if (this.#bytes > this.#maxBytes) this.#socket.pause();
+    this.#run();
+  }
+
+  /** Begins handling. `handle` must not reject. */
+  start(handle: (frame: Uint8Array) => Promise<void>): void {
+    this.#handle = handle;
+    this.#run();
+  }
+
+  /** Forgets what waits and takes nothing more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#frames.length = 0;
+    // A paused socket would never see the other side's close frame.
+    this.#socket.resume();
+  }
+
+  #run(): void {
+    if (this.#isRunning || this.#handle === undefined) return;
+    this.#isRunning = true;
+    void this.#handleAll(this.#handle);
+  }
+
+  async #handleAll(handle: (frame: Uint8Array) => Promise<void>): Promise<void> {
+    for (let frame = this.#frames.shift(); frame !== undefined; frame = this.#frames.shift()) {
+      await handle(frame);
+      this.#bytes -= frame.length;
+      if (this.#socket.isPaused && this.#bytes <= this.#maxBytes) this.#socket.resume();
+    }
+    this.#isRunning = false;
+  }
+}

@@ -1,0 +1,189 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { type Result, SessionError, type UpdateStore } from "@coppice/core";
+import { maxFrameBytes } from "@coppice/wire";
+import { type Logger, pino } from "pino";
+import { type WebSocket, WebSocketServer } from "ws";
+import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./authorize.ts";
+import { Connection } from "./connection.ts";
+import { defaultRelayLimits, type RelayLimits } from "./relay-limits.ts";
+import { RelaySocket } from "./relay-socket.ts";
+import type { RelayStats } from "./relay-stats.ts";
+import { parseRoomName } from "./room-name.ts";
+import { type RoomLease, Rooms } from "./rooms.ts";
+
+/** How a relay is opened. */
+export interface RelayOptions {
+  /** Where rooms are kept. Used by this relay alone while it is open; not closed by it. */
+  readonly store: UpdateStore;
+  /** Address to listen on; default 127.0.0.1. */
+  readonly host?: string;
+  /** Port to listen on; default 0: any free one. */
+  readonly port?: number;
+  /** Who may connect. `open`: every program of this machine, no web page; needs a loopback host. */
+  readonly auth: "open";
+  /** Where the relay reports; default: nowhere. */
+  readonly logger?: Logger;
+  /** Bounds and intervals that differ from the defaults. */
+  readonly limits?: Partial<RelayLimits>;
+}
+
+/** A relay that is listening. */
+export interface Relay {
+  /** Base address of its rooms (`ws://host:port`); a room is `<url>/<room>`. */
+  readonly url: string;
+  /** The port it listens on. */
+  readonly port: number;
+  /** Numbers for tests and status pages. */
+  readStats(): RelayStats & { readonly connections: number; readonly rooms: number };
+  /**
+   * Stops listening, closes all connections with 4503, waits until what was accepted is durable and releases the logs.
+   * Safe to call twice. The store stays open.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a relay: y-websocket's protocol on `ws://host:port/<room>`, a plain answer to HTTP GET, nothing else. Rejects
+ * with `relay_refused` when the options do not go together and with `unknown` when it cannot listen.
+ */
+export async function openRelay(options: RelayOptions): Promise<Relay> {
+  const { host = "127.0.0.1", port = 0, auth } = options;
+  if (auth !== "open") {
+    throw new SessionError("relay_refused", `This relay knows the access mode "open" only, not "${String(auth)}".`);
+  }
+  if (!isLoopbackHost(host)) {
+    throw new SessionError(
+      "relay_refused",
+      `A relay with open access listens on this machine only: use 127.0.0.1 instead of ${host}.`,
+    );
+  }
+  const relay = new RelayServer(options, authorizeOpen);
+  await relay.listen(host, port);
+  return relay;
+}
+
+class RelayServer implements Relay {
+  readonly #limits: RelayLimits;
+  readonly #logger: Logger;
+  readonly #rooms: Rooms;
+  readonly #authorize: Authorize;
+  readonly #http: Server;
+  readonly #websockets: WebSocketServer;
+  readonly #connections = new Map<WebSocket, Connection>();
+  readonly #stats: RelayStats = { droppedCursors: 0 };
+  readonly #timers: NodeJS.Timeout[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor({ store, limits, logger }: RelayOptions, authorize: Authorize) {
+    this.#limits = { ...defaultRelayLimits, ...limits };
+    this.#logger = logger ?? pino({ level: "silent" });
+    this.#rooms = new Rooms(store, this.#limits, this.#logger);
+    this.#authorize = authorize;
+    this.#http = createServer(answerRequest);
+    this.#websockets = new WebSocketServer({
+      noServer: true,
+      WebSocket: RelaySocket,
+      maxPayload: maxFrameBytes,
+      perMessageDeflate: false,
+      clientTracking: false,
+    });
+    this.#http.on("upgrade", (request, transport, head) => this.#upgrade(request, transport, head));
+  }
+
+  get port(): number {
+    return (this.#http.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    const { address, port, family } = this.#http.address() as AddressInfo;
+    return `ws://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  }
+
+  readStats(): RelayStats & { connections: number; rooms: number } {
+    return { ...this.#stats, connections: this.#connections.size, rooms: this.#rooms.size };
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once("error", (cause) => {
+        reject(new SessionError("unknown", `The relay cannot listen on ${host}:${port}: ${cause.message}.`, { cause }));
+      });
+      this.#http.listen(port, host, resolve);
+    });
+    this.#http.on("error", (error) => this.#logger.error({ err: error }, "the relay's server failed"));
+    const each = (act: (connection: Connection) => void, intervalMs: number): void => {
+      const run = (): void => {
+        for (const connection of this.#connections.values()) act(connection);
+      };
+      this.#timers.push(setInterval(run, intervalMs).unref());
+    };
+    each((connection) => connection.keepAlive(), this.#limits.keepAliveIntervalMs);
+    each((connection) => connection.ping(), this.#limits.pingIntervalMs);
+  }
+
+  /** Always completes the upgrade: a client can read a close code, but not why an upgrade failed. */
+  #upgrade(request: IncomingMessage, transport: Duplex, head: Buffer): void {
+    this.#websockets.handleUpgrade(request, transport, head, (socket) => {
+      const roomName = parseRoomName(request.url);
+      const connection = new Connection({
+        socket,
+        transport,
+        limits: this.#limits,
+        stats: this.#stats,
+        logger: this.#logger.child({ room: roomName }),
+        enter: () => this.#enter(request, roomName),
+      });
+      this.#connections.set(socket, connection);
+      socket.on("close", () => this.#connections.delete(socket));
+    });
+  }
+
+  async #enter(request: IncomingMessage, roomName: string | undefined): Promise<RoomLease | Refusal> {
+    if (this.#closing !== undefined) return restarting;
+    if (this.#connections.size >= this.#limits.maxConnections) {
+      return { reason: "busy", message: "the relay has as many connections as it can carry" };
+    }
+    if (roomName === undefined) {
+      return { reason: "badRoomName", message: "a room name is 1 to 200 letters, digits, - or _" };
+    }
+    const authorized: Result<unknown, Refusal> = await this.#authorize(request);
+    if (!authorized.ok) return authorized.error;
+    return this.#rooms.acquire(roomName);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    const stopped = new Promise<void>((resolve) => {
+      this.#http.close(() => resolve());
+    });
+    const cutOff = setTimeout(() => {
+      for (const connection of this.#connections.values()) connection.terminate();
+    }, this.#limits.closeGraceMs);
+    const closed = [...this.#connections.keys()].map((socket) => {
+      return new Promise<void>((resolve) => {
+        socket.once("close", () => resolve());
+      });
+    });
+    for (const connection of this.#connections.values()) connection.refuse(restarting);
+    await Promise.all(closed);
+    clearTimeout(cutOff);
+    this.#http.closeAllConnections();
+    await stopped;
+    await this.#rooms.close();
+  }
+}
+
+const restarting: Refusal = { reason: "restarting", message: "the relay is stopping" };
+
+function answerRequest({ method }: IncomingMessage, response: ServerResponse): void {
+  const isRead = method === "GET" || method === "HEAD";
+  response.writeHead(isRead ? 200 : 405, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
+  response.end(isRead ? "This is a Coppice relay. Its rooms are reached by websocket.\n" : "");
+}

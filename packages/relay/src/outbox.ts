@@ -1,0 +1,227 @@
+import type { Duplex } from "node:stream";
+import { type AckPair, chunkStructs, encodeFrame, encodeUpdate, type StateVector, type Struct } from "@coppice/wire";
+import { WebSocket } from "ws";
+import type { RelayLimits } from "./relay-limits.ts";
+import type { Room } from "./room.ts";
+
+const emptyUpdate = encodeUpdate([]);
+/** An awareness frame that says nothing: proof of life for clients that cannot be pinged. */
+const keepAliveFrame = encodeFrame({ type: "awareness", states: [] });
+/** Positions looked up at a time when a reader lags. */
+const maxLaggingSeqs = 1_000;
+
+/**
+ * What one connection still has to get. Not a queue of frames but a list of debts (a position in the log, clients to
+ * acknowledge, cursors to show), turned into frames only while the socket takes them: a slow reader lags, costs the same
+ * memory however far behind it is, and misses nothing.
+ */
+export class Outbox {
+  readonly #socket: WebSocket;
+  readonly #transport: Duplex;
+  readonly #room: Room;
+  readonly #limits: RelayLimits;
+  readonly #self: object;
+  readonly #onReadFailure: (error: unknown) => void;
+  #position: number | undefined;
+  #catchUpFrom: StateVector | undefined;
+  readonly #acksDue = new Set<number>();
+  readonly #cursorsDue = new Set<number>();
+  #isMissingAsked = false;
+  #isReading = false;
+  #isClosed = false;
+  #onWritable: (() => void) | undefined;
+
+  /**
+   * @param transport the stream beneath the socket; it alone tells when its buffer is empty again
+   * @param self the member whose own updates and cursor are not sent back
+   * @param onReadFailure called when the log could not be read; nothing more will be sent
+   */
+  constructor(
+    socket: WebSocket,
+    transport: Duplex,
+    room: Room,
+    limits: RelayLimits,
+    self: object,
+    onReadFailure: (error: unknown) => void,
+  ) {
+    this.#socket = socket;
+    this.#transport = transport;
+    this.#room = room;
+    this.#limits = limits;
+    this.#self = self;
+    this.#onReadFailure = onReadFailure;
+    transport.on("drain", this.#handleDrain);
+  }
+
+  /** Position of the last stored update this reader needs no more; undefined before its first SyncStep1. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  /** Answers a SyncStep1. One that is waiting is replaced: the newer vector says all. */
+  catchUp(vector: StateVector): void {
+    this.#catchUpFrom = vector;
+    this.flush();
+  }
+
+  /** Notes whom to acknowledge; sent with the next `flush`, so that one group commit gives one frame. */
+  acknowledge(clients: Iterable<number>): void {
+    for (const client of clients) this.#acksDue.add(client);
+  }
+
+  /** Sends these clients' cursors, as they are when the socket takes them. */
+  showCursors(clients: Iterable<number>): void {
+    const own = this.#room.cursors.clientOf(this.#self);
+    for (const client of clients) if (client !== own) this.#cursorsDue.add(client);
+    this.flush();
+  }
+
+  /** Asks for what the relay lacks. */
+  askForMissing(): void {
+    this.#isMissingAsked = true;
+    this.flush();
+  }
+
+  /** Sends a small answer at once, or not at all while the socket is full. */
+  sendNotice(frame: Uint8Array): void {
+    if (!this.#isClosed && !this.#isCongested) this.#send(frame);
+  }
+
+  /** Shows that the relay is alive; a socket with something in its buffer shows it anyway. */
+  keepAlive(): void {
+    this.sendNotice(keepAliveFrame);
+  }
+
+  /** Sends what is due as long as the socket takes it. */
+  flush(): void {
+    while (!this.#isClosed && !this.#isReading && !this.#isCongested && this.#sendNext());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#transport.off("drain", this.#handleDrain);
+    this.#onWritable?.();
+  }
+
+  readonly #handleDrain = (): void => {
+    this.#onWritable?.();
+    this.flush();
+  };
+
+  get #isCongested(): boolean {
+    return this.#socket.bufferedAmount > this.#limits.maxBufferedBytes;
+  }
+
+  #send(frame: Uint8Array): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+  }
+
+  /** Sends the next thing that is due; false when nothing is. */
+  #sendNext(): boolean {
+    if (this.#acksDue.size > 0) this.#sendAcks();
+    else if (this.#catchUpFrom !== undefined) this.#startCatchUp(this.#catchUpFrom);
+    else if (this.#position !== undefined && this.#position < this.#room.headSeq) this.#sendLog(this.#position);
+    else if (this.#isMissingAsked) this.#sendSyncStep1();
+    else if (this.#cursorsDue.size > 0) this.#sendCursors();
+    else return false;
+    return true;
+  }
+
+  #sendAcks(): void {
+    const pairs: AckPair[] = [];
+    for (const client of this.#acksDue) pairs.push({ client, clock: this.#room.index.held(client), check: null });
+    this.#acksDue.clear();
+    this.#send(encodeFrame({ type: "ack", pairs }));
+  }
+
+  #sendSyncStep1(): void {
+    this.#isMissingAsked = false;
+    this.#send(encodeFrame({ type: "syncStep1", stateVector: this.#room.index.toStateVector() }));
+  }
+
+  #sendCursors(): void {
+    for (const frame of this.#room.cursors.encodeFrames(this.#cursorsDue)) this.#send(frame);
+    this.#cursorsDue.clear();
+  }
+
+  #sendLog(position: number): void {
+    const recent = this.#room.recent.get(position + 1);
+    if (recent === undefined) {
+      this.#read(() => this.#readLagging(position));
+      return;
+    }
+    if (recent.sender !== this.#self) this.#send(recent.frame);
+    this.#position = recent.seq;
+  }
+
+  /** Runs one reading task at a time; what becomes due meanwhile is sent after it. */
+  #read(task: () => Promise<void>): void {
+    this.#isReading = true;
+    task().then(
+      () => {
+        this.#isReading = false;
+        this.flush();
+      },
+      (error: unknown) => {
+        if (!this.#isClosed) this.#onReadFailure(error);
+      },
+    );
+  }
+
+  async #readLagging(position: number): Promise<void> {
+    const count = Math.min(this.#room.headSeq - position, maxLaggingSeqs);
+    const seqs = Array.from({ length: count }, (_, index) => position + 1 + index);
+    const { structs, next } = await this.#room.readSlice(seqs, 0, () => true);
+    await this.#sendChunks(structs);
+    this.#position = seqs[next - 1] ?? position;
+  }
+
+  #startCatchUp(vector: StateVector): void {
+    this.#catchUpFrom = undefined;
+    const upTo = this.#room.headSeq;
+    const seqs = this.#room.index.seqsBeyond(vector);
+    if (seqs.length === 0) this.#finishCatchUp(emptyUpdate, upTo);
+    else this.#read(() => this.#readCatchUp(vector, seqs, upTo));
+  }
+
+  async #readCatchUp(vector: StateVector, seqs: readonly number[], upTo: number): Promise<void> {
+    let last: readonly Struct[] = [];
+    for (let next = 0; next < seqs.length; ) {
+      const slice = await this.#room.readSlice(seqs, next, ({ client, clock }) => clock >= (vector.get(client) ?? 0));
+      await this.#sendChunks(last);
+      if (this.#isClosed) return;
+      last = slice.structs;
+      next = slice.next;
+    }
+    const chunks = [...chunkStructs(last)];
+    const final = chunks.pop();
+    for (const { update } of chunks) this.#send(encodeFrame({ type: "update", update }));
+    this.#finishCatchUp(final?.update ?? emptyUpdate, upTo);
+  }
+
+  async #sendChunks(structs: readonly Struct[]): Promise<void> {
+    for (const { update } of chunkStructs(structs)) {
+      await this.#writable();
+      if (this.#isClosed) return;
+      this.#send(encodeFrame({ type: "update", update }));
+    }
+  }
+
+  #finishCatchUp(update: Uint8Array, upTo: number): void {
+    this.#send(encodeFrame({ type: "syncStep2", update }));
+    // The relay's own question: what a client wrote while it was offline comes only as an answer to this.
+    this.#sendSyncStep1();
+    this.#position = Math.max(this.#position ?? 0, upTo);
+    this.showCursors(this.#room.cursors.present());
+  }
+
+  /** Settles when the socket takes more, or when there is no use in waiting. */
+  async #writable(): Promise<void> {
+    while (this.#isCongested && !this.#isClosed) {
+      await new Promise<void>((resolve) => {
+        this.#onWritable = resolve;
+      });
+      this.#onWritable = undefined;
+    }
+  }
+}

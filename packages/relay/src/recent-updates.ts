@@ -1,0 +1,49 @@
+/** An update that was just committed, ready to be sent. */
+export interface RecentUpdate {
+  readonly seq: number;
+  /** The whole websocket message; the same bytes go to every reader. */
+  readonly frame: Uint8Array;
+  /** Who delivered it; it is not sent back there. */
+  readonly sender: object;
+}
+
+/**
+ * The newest updates of a room, so that readers at the head are served without touching the disk. Bounded: whoever
+ * falls further behind reads from the log.
+ */
+export class RecentUpdates {
+  readonly #bySeq = new Map<number, RecentUpdate>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Adds the next update and drops the oldest ones above the bound; the newest always stays. */
+  add(update: RecentUpdate): void {
+    this.#bySeq.set(update.seq, update);
+    this.#bytes += update.frame.length;
+    for (const oldest of this.#bySeq.values()) {
+      if (this.#bytes <= this.#maxBytes || oldest === update) break;
+      this.#drop(oldest);
+    }
+  }
+
+  get(seq: number): RecentUpdate | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  /** Drops what every reader has got. */
+  dropUpTo(seq: number): void {
+    for (const oldest of this.#bySeq.values()) {
+      if (oldest.seq > seq) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(update: RecentUpdate): void {
+    this.#bySeq.delete(update.seq);
+    this.#bytes -= update.frame.length;
+  }
+}

@@ -1,0 +1,81 @@
+import type { StateVector, Struct } from "@coppice/wire";
+
+/** Where the structs of one client are: the structs from `clocks[i]` to the one before `clocks[i + 1]` are in update `seqs[i]`. */
+interface ClientIndex {
+  /** Number of structs held. */
+  held: number;
+  readonly clocks: number[];
+  readonly seqs: number[];
+}
+
+/**
+ * What of a room is durable and which stored update holds it: the state vector, and for every struct a position in
+ * the log. In memory two numbers per client and stored update.
+ */
+export class RoomIndex {
+  readonly #clients = new Map<number, ClientIndex>();
+
+  /** Number of structs held of a client. */
+  held(client: number): number {
+    return this.#clients.get(client)?.held ?? 0;
+  }
+
+  /** Clients that have at least one struct. */
+  clients(): Iterable<number> {
+    return this.#clients.keys();
+  }
+
+  /** Number of structs held of every client, as a copy. */
+  toStateVector(): Map<number, number> {
+    const vector = new Map<number, number>();
+    for (const [client, { held }] of this.#clients) vector.set(client, held);
+    return vector;
+  }
+
+  /** Notes that the stored update `seq` holds these structs. Positions only grow, clocks are contiguous per client. */
+  add(seq: number, structs: readonly Struct[]): void {
+    for (const { client, clock } of structs) {
+      let entry = this.#clients.get(client);
+      if (entry === undefined) {
+        entry = { held: 0, clocks: [], seqs: [] };
+        this.#clients.set(client, entry);
+      }
+      if (clock !== entry.held) throw new Error(`clock ${clock} of client ${client} does not follow ${entry.held}`);
+      entry.held += 1;
+      if (entry.seqs.at(-1) === seq) continue;
+      entry.clocks.push(clock);
+      entry.seqs.push(seq);
+    }
+  }
+
+  /** Position of the stored update that holds a struct, or undefined when it is not held. */
+  seqOf(client: number, clock: number): number | undefined {
+    const entry = this.#clients.get(client);
+    if (entry === undefined || clock >= entry.held) return undefined;
+    return entry.seqs[lastIndexNotAbove(entry.clocks, clock)];
+  }
+
+  /** Positions of all stored updates that hold something a reader with this state vector lacks; ascending. */
+  seqsBeyond(vector: StateVector): number[] {
+    const seqs = new Set<number>();
+    for (const [client, entry] of this.#clients) {
+      const clock = vector.get(client) ?? 0;
+      if (clock >= entry.held) continue;
+      for (let i = lastIndexNotAbove(entry.clocks, clock); i < entry.seqs.length; i += 1) {
+        seqs.add(entry.seqs[i] as number);
+      }
+    }
+    return [...seqs].sort((left, right) => left - right);
+  }
+}
+
+function lastIndexNotAbove(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((sorted[middle] as number) <= value) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

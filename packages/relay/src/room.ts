@@ -1,0 +1,304 @@
+import type { Result, UpdateLog, UpdateStore } from "@coppice/core";
+import {
+  type AwarenessState,
+  admitStructs,
+  chunkStructs,
+  encodeFrame,
+  maxChunkBytes,
+  offenceToCloseReason,
+  parseUpdate,
+  type Struct,
+} from "@coppice/wire";
+import type { Logger } from "pino";
+import type { Refusal } from "./authorize.ts";
+import { type LogSlice, parseStoredUpdate, readLogSlice } from "./log-slice.ts";
+import { RecentUpdates } from "./recent-updates.ts";
+import type { RelayLimits } from "./relay-limits.ts";
+import { RoomCursors } from "./room-cursors.ts";
+import { RoomIndex } from "./room-index.ts";
+import { TurnBudget } from "./turn-budget.ts";
+
+/** A connection as its room sees it. */
+export interface RoomMember {
+  /** Position of the last stored update this member needs no more; undefined when it does not follow the log (yet). */
+  readonly position: number | undefined;
+  /** Something was committed: send it, with acknowledgements of those of these clients that the member asked about. */
+  noteCommitted(clients: ReadonlySet<number>): void;
+  /** What this member delivered of these clients is settled: acknowledge as far as it is durable. */
+  acknowledge(clients: Iterable<number>): void;
+  /** These clients' cursors changed. */
+  noteCursors(clients: readonly number[]): void;
+  /** Somebody else claims this member's cursor: find out whether it is still alive. */
+  checkAlive(): void;
+  /** Closes the connection. */
+  refuse(refusal: Refusal): void;
+}
+
+/** What became of an update a member delivered. */
+export interface Delivered {
+  /** Something before a part of it is missing; that part was dropped. */
+  readonly hasGap: boolean;
+}
+
+/** One chunk on its way to the disk. Never rejects: it is looked at only when those before it are settled. */
+interface PendingChunk {
+  readonly structs: readonly Struct[];
+  readonly frame: Uint8Array;
+  readonly stored: Promise<Result<number, unknown>>;
+}
+
+interface RoomOptions {
+  readonly name: string;
+  readonly log: UpdateLog;
+  readonly limits: RelayLimits;
+  readonly logger: Logger;
+}
+
+/**
+ * One room: a validated, causal, durable log and whoever follows it. It is no replica: of the content it knows which
+ * structs it has and where they are stored.
+ *
+ * Two state vectors: `#accepted` decides what fits (checked, handed to the log, perhaps not durable yet), `index` is
+ * what is durable. Only the latter is acknowledged, forwarded and told to clients.
+ */
+export class Room {
+  readonly name: string;
+  /** What is durable. */
+  readonly index: RoomIndex = new RoomIndex();
+  readonly cursors: RoomCursors = new RoomCursors();
+  readonly recent: RecentUpdates;
+  readonly #log: UpdateLog;
+  readonly #logger: Logger;
+  readonly #members = new Set<RoomMember>();
+  readonly #accepted = new Map<number, number>();
+  readonly #committedClients = new Set<number>();
+  #commits: Promise<void> = Promise.resolve();
+  #headSeq = 0;
+  #version = 0;
+  #isFanOutScheduled = false;
+  #failure: unknown;
+
+  private constructor({ name, log, limits, logger }: RoomOptions) {
+    this.name = name;
+    this.recent = new RecentUpdates(limits.maxRecentBytes);
+    this.#log = log;
+    this.#logger = logger;
+  }
+
+  /** Opens a room from its log. Rejects when the log cannot be opened or read; then nothing was changed. */
+  static async open(store: UpdateStore, options: Omit<RoomOptions, "log">): Promise<Room> {
+    const log = await store.openLog(options.name);
+    const room = new Room({ ...options, log });
+    try {
+      await room.#readIndex();
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+    return room;
+  }
+
+  async #readIndex(): Promise<void> {
+    const budget = new TurnBudget();
+    for await (const { seq, update } of this.#log.read()) {
+      this.#indexStoredUpdate(seq, update);
+      await budget.spend();
+    }
+    for (const [client, held] of this.index.toStateVector()) this.#accepted.set(client, held);
+  }
+
+  /**
+   * Takes of a stored update what fits. Something may not: when one write failed, a later one that was already on its
+   * way may have succeeded. Its structs count as absent; whoever has them delivers them again.
+   */
+  #indexStoredUpdate(seq: number, update: Uint8Array): void {
+    this.#headSeq = seq;
+    const parsed = parseStoredUpdate(update);
+    const admission = parsed && admitStructs(parsed.structs, (client) => this.index.held(client));
+    if (admission?.ok !== true) {
+      this.#logger.error({ room: this.name, seq }, "a stored update is damaged and was left out");
+      return;
+    }
+    const { accepted, isMissingSome } = admission.value;
+    if (isMissingSome) this.#logger.warn({ room: this.name, seq }, "a stored update does not fit what precedes it");
+    this.index.add(seq, accepted);
+  }
+
+  /** Position of the last durable update. */
+  get headSeq(): number {
+    return this.#headSeq;
+  }
+
+  /** Grows with every commit. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whether the room can take members; a failed one is replaced by the next that is read from the log. */
+  get isUsable(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Lets a member in; from now on it hears of commits and cursors. */
+  join(member: RoomMember): void {
+    this.#members.add(member);
+  }
+
+  /** Ends a membership and the cursor that came with it. */
+  leave(member: RoomMember): void {
+    if (!this.#members.delete(member)) return;
+    const client = this.cursors.remove(member);
+    if (client !== undefined) this.#publishCursors([client], member);
+  }
+
+  /** Takes the cursors a member sent. Returns how many were not its own. */
+  receiveCursors(member: RoomMember, states: readonly AwarenessState[]): number {
+    const { changed, droppedCount, contestedHolders } = this.cursors.receive(member, states);
+    if (changed.length > 0) this.#publishCursors(changed, member);
+    for (const other of this.#members) {
+      if (contestedHolders.includes(other)) other.checkAlive();
+    }
+    return droppedCount;
+  }
+
+  #publishCursors(clients: readonly number[], sender: RoomMember): void {
+    for (const member of this.#members) {
+      if (member !== sender) member.noteCursors(clients);
+    }
+  }
+
+  /**
+   * Takes an update: checks it, hands what is new to the log and settles when that is done, which is before it is
+   * durable (so that many share one commit). What follows the commit, acknowledging and forwarding, happens by itself
+   * and in order. Refused updates change nothing. Calls of one member must not overlap; those of several may.
+   */
+  async deliver(member: RoomMember, update: Uint8Array): Promise<Result<Delivered, Refusal>> {
+    const parsed = parseUpdate(update);
+    if (!parsed.ok) return refuseBy(parsed.error);
+    const { structs } = parsed.value;
+    const held = (client: number): number => this.#accepted.get(client) ?? 0;
+    let compared = 0;
+    for (;;) {
+      const admission = admitStructs(structs, held);
+      if (!admission.ok) return refuseBy(admission.error);
+      const { known, accepted, isMissingSome } = admission.value;
+      if (known.length === compared) {
+        // No await between admission and here: nobody else can have changed what fits.
+        this.#append(member, structs, accepted);
+        return { ok: true, value: { hasGap: isMissingSome } };
+      }
+      if (!(await this.#isSameAsStored(known))) {
+        return { ok: false, error: { reason: "conflictingHistory", message: "other content for what the room holds" } };
+      }
+      // While comparing, others may have delivered more of these structs: then compare those too.
+      compared = known.length;
+    }
+  }
+
+  async #isSameAsStored(structs: readonly Struct[]): Promise<boolean> {
+    await this.#commits;
+    const expected = new Map<string, Struct>();
+    const seqs = new Set<number>();
+    for (const struct of structs) {
+      const seq = this.index.seqOf(struct.client, struct.clock);
+      // Accepted but not durable after all commits: the room has failed, and its members are being closed.
+      if (seq === undefined) return true;
+      seqs.add(seq);
+      expected.set(structKey(struct), struct);
+    }
+    const sorted = [...seqs].sort((left, right) => left - right);
+    for (let next = 0; next < sorted.length; ) {
+      const slice = await this.readSlice(sorted, next, (struct) => expected.has(structKey(struct)));
+      if (!slice.structs.every((stored) => isSameStruct(stored, expected.get(structKey(stored))))) return false;
+      next = slice.next;
+    }
+    return true;
+  }
+
+  #append(member: RoomMember, delivered: readonly Struct[], accepted: readonly Struct[]): void {
+    if (this.#failure !== undefined || delivered.length === 0) return;
+    const chunks: PendingChunk[] = [];
+    for (const { structs, update } of chunkStructs(accepted)) {
+      const stored = this.#log.append(update).then(
+        (seq): Result<number, unknown> => ({ ok: true, value: seq }),
+        (error: unknown): Result<number, unknown> => ({ ok: false, error }),
+      );
+      chunks.push({ structs, frame: encodeFrame({ type: "update", update }), stored });
+    }
+    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);
+    const clients = new Set(delivered.map(({ client }) => client));
+    this.#commits = this.#commits.then(() => this.#settle(member, chunks, clients));
+  }
+
+  async #settle(member: RoomMember, chunks: readonly PendingChunk[], clients: ReadonlySet<number>): Promise<void> {
+    for (const { structs, frame, stored } of chunks) {
+      const result = await stored;
+      if (this.#failure !== undefined) return;
+      if (!result.ok) {
+        this.#fail(result.error);
+        return;
+      }
+      this.index.add(result.value, structs);
+      this.recent.add({ seq: result.value, frame, sender: member });
+      this.#headSeq = result.value;
+      this.#version += 1;
+      for (const { client } of structs) this.#committedClients.add(client);
+    }
+    member.acknowledge(clients);
+    this.#scheduleFanOut();
+  }
+
+  /** Once per turn of the event loop, so that everything of one group commit goes out together. */
+  #scheduleFanOut(): void {
+    if (this.#isFanOutScheduled) return;
+    this.#isFanOutScheduled = true;
+    setImmediate(() => {
+      this.#isFanOutScheduled = false;
+      const clients = new Set(this.#committedClients);
+      this.#committedClients.clear();
+      for (const member of this.#members) member.noteCommitted(clients);
+      let delivered = this.#headSeq;
+      for (const { position } of this.#members) {
+        if (position !== undefined && position < delivered) delivered = position;
+      }
+      this.recent.dropUpTo(delivered);
+    });
+  }
+
+  /** After a failed write nobody can say what is durable but the log itself: the room ends and is read again. */
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#logger.error({ room: this.name, err: error }, "an update could not be stored; the room is closed");
+    const refusal: Refusal = { reason: "storageFailed", message: "the relay could not store an update" };
+    for (const member of this.#members) member.refuse(refusal);
+  }
+
+  /** Reads a part of the stored updates at these positions; see `readLogSlice`. Only indexed structs are given. */
+  readSlice(seqs: readonly number[], from: number, isWanted: (struct: Struct) => boolean): Promise<LogSlice> {
+    const isIndexed = (struct: Struct, seq: number): boolean => this.index.seqOf(struct.client, struct.clock) === seq;
+    return readLogSlice(
+      this.#log,
+      seqs,
+      from,
+      maxChunkBytes,
+      (struct, seq) => isWanted(struct) && isIndexed(struct, seq),
+    );
+  }
+
+  /** Waits for what is on its way to the disk, then releases the log. */
+  async close(): Promise<void> {
+    await this.#commits;
+    await this.#log.close();
+  }
+}
+
+function refuseBy(offence: Parameters<typeof offenceToCloseReason>[0]): Result<never, Refusal> {
+  return { ok: false, error: { reason: offenceToCloseReason(offence), message: `update refused: ${offence}` } };
+}
+
+const structKey = ({ client, clock }: Struct): string => `${client}:${clock}`;
+
+function isSameStruct(stored: Struct, other: Struct | undefined): boolean {
+  // Both are in the one spelling the grammar allows, so equal bytes mean equal origin and record and the reverse.
+  return other !== undefined && Buffer.compare(stored.encoded, other.encoded) === 0;
+}
