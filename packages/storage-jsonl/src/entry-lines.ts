@@ -25,7 +25,7 @@ export interface SessionFileEntry {
 }
 
 /** Stands for a header, never for an entry. */
-const SESSION_TYPE: string = "session";
+export const SESSION_TYPE: string = "session";
 /** White space of JSON; a line of nothing else is blank. */
 const blankLine = /^[ \t\r]*$/;
 
@@ -49,7 +49,13 @@ export function decodeLine(line: FileLine, maxLineBytes: number, notes: ReportWr
     notes.repair(number, "holds bytes that are not UTF-8, which were replaced by U+FFFD");
     text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(line.bytes);
   }
-  return blankLine.test(text) ? undefined : { line: number, text, isTerminated };
+  if (blankLine.test(text)) return undefined;
+  if (text.includes("\r")) {
+    // Raw, it can only stand between two fields; a space says the same and does not end a line anywhere.
+    notes.repair(number, "holds a carriage return between fields, which became a space");
+    text = text.replaceAll("\r", " ");
+  }
+  return { line: number, text, isTerminated };
 }
 
 /** The entry a line holds, or undefined. */

@@ -3,7 +3,8 @@
  * line: U+2028, U+2029 and a lone `\r` may stand inside a JSON text, which is why `node:readline` is not used.
  */
 
-const NEWLINE = 0x0a;
+/** The byte that ends a line. */
+export const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -1,6 +1,13 @@
+export type { NewSession } from "./create-session-file.ts";
 export type { SessionFileEntry } from "./entry-lines.ts";
 export type { FoundSessionFile, FoundSessionFiles, RejectedPath } from "./find-session-files.ts";
 export { findSessionFiles } from "./find-session-files.ts";
+export type {
+  JsonlSessionMetadata,
+  JsonlSessionStorageOptions,
+  OpenJsonlSessionOptions,
+} from "./jsonl-session-storage.ts";
+export { JsonlSessionStorage } from "./jsonl-session-storage.ts";
 export type { ReadSessionFileOptions, SessionFile } from "./session-file.ts";
 export { readSessionFile } from "./session-file.ts";
 export type { LineNote, SessionFileReport } from "./session-file-report.ts";

@@ -50,6 +50,7 @@ export class ReportWriter {
   readonly name: string;
   /** What a strict refusal is called: the header decides about the session, a later line about an entry. */
   refusalCode: "invalid_session" | "invalid_entry" = "invalid_session";
+  /** Whether the next fault is refused. */
   isStrict: boolean;
   /** Bytes read so far. */
   endOffset = 0;
@@ -67,6 +68,12 @@ export class ReportWriter {
     this.report.hasFinalNewline = isTerminated;
     this.endOffset = endOffset;
     this.resumePosition = isTerminated ? { number: number + 1, offset: endOffset } : { number, offset: startOffset };
+  }
+
+  /** Notes how far the file is known when its last line is not read because it is still unfinished. */
+  enterRest(endOffset: number, hasFinalNewline: boolean): void {
+    this.endOffset = endOffset;
+    this.report.hasFinalNewline = hasFinalNewline;
   }
 
   /** Notes that the line held the header. */

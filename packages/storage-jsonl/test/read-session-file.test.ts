@@ -11,10 +11,12 @@ const b = messageLine("b", "a");
 
 describe("lines", () => {
   it("[JL1] U+2028, U+2029, U+0085 and a lone carriage return do not end a line", async () => {
-    const odd = messageLine("odd", null, "x\u2028y\u2029z\u0085").replace('"type":"message",', '"type":"message",\r ');
-    const { jsons, lines } = await readAll(`${headerLine}\n${odd}\n${b}\n`);
-    expect(jsons).toEqual([odd, b]);
-    expect(lines).toEqual([2, 3]);
+    const odd = messageLine("odd", null, "x\u2028y\u2029z\u0085");
+    const withReturn = odd.replace(',"id"', ',\r"id"');
+    const { jsons, lines, report } = await readAll(`${headerLine}\n${odd}\n${withReturn}\n${b}\n`);
+    expect(jsons).toEqual([odd, odd.replace(',"id"', ', "id"'), b]);
+    expect(lines).toEqual([2, 3, 4]);
+    expect(report.repaired).toEqual([{ line: 3, reason: expect.stringContaining("carriage return") }]);
   });
 
   it("[JL1] chunks of any size give the same lines", async () => {
