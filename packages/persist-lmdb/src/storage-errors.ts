@@ -8,6 +8,7 @@ const mapFullCode = -30792;
 
 const fullCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG", "MDB_MAP_FULL"]);
 const forbiddenCodes: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
+const fileInTheWayCodes: ReadonlySet<string> = new Set(["ENOTDIR", "EEXIST"]);
 
 /** What to tell the caller when a store cannot be opened: one sentence naming the folder and what to do. */
 export function describeOpenError(folder: string, cause: unknown): SessionError {
@@ -17,7 +18,7 @@ export function describeOpenError(folder: string, cause: unknown): SessionError 
   const advice =
     code !== undefined && forbiddenCodes.has(code)
       ? "this user may not write there; change its permissions or choose another folder."
-      : code === "ENOTDIR"
+      : code !== undefined && fileInTheWayCodes.has(code)
         ? "it, or something above it, is a file; choose another folder."
         : `${readMessage(cause)}; check the folder or choose another.`;
   return new SessionError("storage", `Cannot open the store in ${folder}: ${advice}`, { cause });

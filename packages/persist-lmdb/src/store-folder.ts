@@ -25,9 +25,15 @@ export async function prepareFolder(folder: string): Promise<void> {
   await checkDataFile(join(folder, dataFileName));
 }
 
-/** The same checks for a folder in which a store must already be; rejects with ENOENT when it is not. */
+/** The same checks for a folder in which a store must already be. Rejects with `storage` when it is not. */
 export async function checkFolder(folder: string): Promise<void> {
-  await access(join(folder, dataFileName), constants.R_OK | constants.W_OK);
+  try {
+    await access(join(folder, dataFileName));
+  } catch (cause) {
+    throw new SessionError("storage", `The store in ${folder} is gone. Bring its folder back and try again.`, {
+      cause,
+    });
+  }
   await prepareFolder(folder);
 }
 
