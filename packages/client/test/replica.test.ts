@@ -1,0 +1,173 @@
+import { encodeUpdate } from "@coppice/wire";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { Replica } from "../src/replica.ts";
+import type { RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "../src/workspace-types.ts";
+import { PlainLog } from "./plain-log.ts";
+import { answerWithoutAcks, type RawRelay, startRawRelay } from "./raw-relay.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function openRelay(...handler: Parameters<typeof startRawRelay>): Promise<RawRelay> {
+  const relay = await startRawRelay(...handler);
+  closing.push(() => relay.close());
+  return relay;
+}
+
+async function openReplica(relay: RawRelay, log = new PlainLog(), timings: Partial<RelayLinkTimings> = {}) {
+  const replica = await Replica.open({
+    log,
+    roomId: "room",
+    relay: relay.url,
+    webSocket: WebSocket as unknown as WebSocketConstructor,
+    timings: { maxReconnectDelayMs: 50, ...timings },
+  });
+  closing.push(() => replica.close());
+  return replica;
+}
+
+function push(replica: Replica, ...bytes: number[]): void {
+  replica.doc.getArray("entries").push(bytes.map((byte) => Uint8Array.of(byte)));
+}
+
+function until(replica: Replica, isReached: (status: ReplicaStatus) => boolean): Promise<boolean> {
+  return replica.waitFor(isReached, 30_000);
+}
+
+describe("Replica", () => {
+  it("[CL1] a record is sent only once it is durable here", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const log = new PlainLog();
+    const replica = await openReplica(relay, log);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    log.hold();
+    push(replica, 1);
+    expect(replica.status()).toMatchObject({ unsaved: 1, pending: 0 });
+    // The relay asks in between: the answer must not hold the record either.
+    relay.sockets[0]?.send(Uint8Array.of(0, 0, 1, 0));
+    relay.sockets[0]?.ping();
+    await new Promise((resolve) => relay.sockets[0]?.once("pong", resolve));
+    const isUpdate = (frame: { type: string }): boolean => frame.type === "update";
+    expect(relay.frames.filter(({ frame }) => isUpdate(frame))).toEqual([]);
+    log.release();
+    await relay.waitForFrame(isUpdate);
+    expect(replica.status()).toMatchObject({ unsaved: 0, pending: 1 });
+    expect(log.updates).toHaveLength(1);
+  });
+
+  it("[CL3] the first question to the relay holds all of the local log", async () => {
+    const log = new PlainLog();
+    const relay = await openRelay(answerWithoutAcks);
+    const writer = await openReplica(relay, log);
+    push(writer, 1, 2, 3);
+    await writer.flushed();
+    await writer.close();
+    const replica = await openReplica(relay, log);
+    expect(relay.sockets).toHaveLength(0);
+    replica.connect();
+    const question = await relay.waitForFrame(({ type }) => type === "syncStep1");
+    expect(question).toMatchObject({ stateVector: new Map([[writer.doc.clientID, 3]]) });
+  });
+
+  it("[CL4] what the relay lacks is sent in chunks, a record that is larger alone", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay);
+    const entries = replica.doc.getArray("entries");
+    for (let at = 0; at < 10; at += 1) entries.push([new Uint8Array(100_000).fill(at)]);
+    entries.push([new Uint8Array(400_000)]);
+    replica.connect();
+    await relay.waitForFrame(({ type }) => type === "syncStep2");
+    const sizes = relay.frames.flatMap(({ frame }) => (frame.type === "update" ? [frame.update.length] : []));
+    expect(sizes.length).toBeGreaterThan(4);
+    expect(sizes.filter((size) => size > 256 * 1024)).toHaveLength(1);
+  });
+
+  it("[CL5] what the relay acknowledged or sent is not pending; a relay that lost it makes it pending again", async () => {
+    let remembers = true;
+    const relay = await openRelay((frame, answer) => {
+      if (frame.type === "ackRequest")
+        answer({ type: "ack", pairs: remembers ? [{ client: replica.doc.clientID, clock: 2, check: null }] : [] });
+      if (frame.type === "syncStep1") answer({ type: "syncStep2", update: encodeUpdate([]) });
+    });
+    const replica = await openReplica(relay);
+    push(replica, 1, 2, 3);
+    expect(await until(replica, ({ pending }) => pending === 3)).toBe(true);
+    replica.connect();
+    expect(await until(replica, ({ pending }) => pending === 1)).toBe(true);
+    remembers = false;
+    relay.sockets[0]?.terminate();
+    expect(await until(replica, ({ pending }) => pending === 3)).toBe(true);
+  });
+
+  it("[CL6] unacknowledged records are sent again, then the connection is given up and made anew", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    push(replica, 1);
+    await until(replica, ({ connection }) => connection === "offline");
+    const updates = relay.frames.filter(({ frame, connection }) => frame.type === "update" && connection === 0);
+    expect(updates.length).toBeGreaterThan(1);
+    await relay.waitForFrame((frame, connection) => frame.type === "update" && connection === 1);
+  });
+
+  it("[CL7] synced ends with the connection and comes back with the next answer", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay);
+    expect(replica.status().synced).toBe(false);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    relay.sockets[0]?.terminate();
+    await until(replica, ({ synced }) => !synced);
+    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+    expect(relay.sockets.length).toBe(2);
+  });
+
+  it.each([
+    ["a text frame", (relay: RawRelay) => relay.sockets[0]?.send("hello")],
+    ["garbage", (relay: RawRelay) => relay.sockets[0]?.send(Uint8Array.of(0, 2, 255, 255, 255))],
+    ["an update that deletes", (relay: RawRelay) => relay.sockets[0]?.send(Uint8Array.of(0, 2, 6, 0, 1, 5, 1, 0, 1))],
+    ["a final close code", (relay: RawRelay) => relay.sockets[0]?.close(4409, "conflicting history")],
+  ])("[CL9] %s ends the connection for good, and the status says so", async (_what, misbehave) => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    misbehave(relay);
+    await replica.waitFor(({ connection }) => connection === "refused", 30_000);
+    const { connection, refused } = replica.status();
+    expect(connection).toBe("refused");
+    expect(refused?.code).toBeGreaterThanOrEqual(4400);
+    expect(refused?.reason).not.toBe("");
+    push(replica, 1);
+    await replica.flushed();
+    expect(replica.status().pending).toBe(1);
+  });
+
+  it("[CL9] a close code of the later kind is retried", async () => {
+    const relay = await openRelay((frame, answer, connection) => {
+      if (connection === 0) relay.sockets[0]?.close(4503, "restarting");
+      else answerWithoutAcks(frame, answer);
+    });
+    const replica = await openReplica(relay);
+    replica.connect();
+    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+  });
+
+  it("[CL10] the cursor is sent when it changes and taken down when the replica closes", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    replica.awareness.setLocalState({ v: 1, sealed: "x" });
+    await relay.waitForFrame(
+      (frame) => frame.type === "awareness" && frame.states[0]?.state.includes("sealed") === true,
+    );
+    await replica.close();
+    await relay.waitForFrame((frame) => frame.type === "awareness" && frame.states[0]?.state === "null");
+  });
+});
