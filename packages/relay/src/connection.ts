@@ -184,8 +184,7 @@ export class Connection implements RoomMember {
       this.#notify("tooManyClients", `acknowledgements can be asked for ${maxClientsPerUpdate} clients at most`);
     } else {
       this.#namedClients = new Set(clients);
-      this.#outbox?.acknowledge(clients.length === 0 ? room.index.clients() : clients);
-      this.#outbox?.flush();
+      this.#outbox?.answerAckRequest(clients.length === 0 ? room.index.clients() : clients);
     }
   }
 

@@ -26,6 +26,7 @@ export class Outbox {
   #catchUpFrom: StateVector | undefined;
   readonly #acksDue = new Set<number>();
   readonly #cursorsDue = new Set<number>();
+  #isAckAnswerDue = false;
   #isMissingAsked = false;
   #isReading = false;
   #isClosed = false;
@@ -67,6 +68,13 @@ export class Outbox {
   /** Notes whom to acknowledge; sent with the next `flush`, so that one group commit gives one frame. */
   acknowledge(clients: Iterable<number>): void {
     for (const client of clients) this.#acksDue.add(client);
+  }
+
+  /** Answers a request for acknowledgements, also when there is nothing to acknowledge. */
+  answerAckRequest(clients: Iterable<number>): void {
+    this.#isAckAnswerDue = true;
+    this.acknowledge(clients);
+    this.flush();
   }
 
   /** Sends these clients' cursors, as they are when the socket takes them. */
@@ -118,7 +126,7 @@ export class Outbox {
 
   /** Sends the next thing that is due; false when nothing is. */
   #sendNext(): boolean {
-    if (this.#acksDue.size > 0) this.#sendAcks();
+    if (this.#acksDue.size > 0 || this.#isAckAnswerDue) this.#sendAcks();
     else if (this.#catchUpFrom !== undefined) this.#startCatchUp(this.#catchUpFrom);
     else if (this.#position !== undefined && this.#position < this.#room.headSeq) this.#sendLog(this.#position);
     else if (this.#isMissingAsked) this.#sendSyncStep1();
@@ -131,6 +139,7 @@ export class Outbox {
     const pairs: AckPair[] = [];
     for (const client of this.#acksDue) pairs.push({ client, clock: this.#room.index.held(client), check: null });
     this.#acksDue.clear();
+    this.#isAckAnswerDue = false;
     this.#send(encodeFrame({ type: "ack", pairs }));
   }
 
