@@ -1,11 +1,11 @@
 import type { ReplicaStatus } from "@coppice/client";
 
-/** Where the connection stands, in a few words. */
+/** Where the connection to a relay stands, in a few words. */
 export function describeConnection(status: ReplicaStatus): string {
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return refusal;
-  if (status.connection === "online") return status.synced ? "online" : "online, fetching";
-  return status.connection === "connecting" ? "cannot be reached at the moment" : "offline";
+  if (status.connection !== "online") return "cannot be reached at the moment";
+  return status.synced ? "online" : "online, fetching";
 }
 
 /** What of a session is saved where, in a few words: everything that is not as it should be, and the count that waits. */

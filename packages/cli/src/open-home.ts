@@ -61,7 +61,7 @@ export async function withHome<Value>(
  * device has not heard of yet is looked for once more when the relay has answered. Throws as `resolveReference`.
  */
 export async function findSession(
-  { workspace }: OpenHome,
+  { home, workspace }: OpenHome,
   reference: string,
   context: CommandContext,
 ): Promise<FoundSession> {
@@ -78,13 +78,13 @@ export async function findSession(
   }
   const session = await workspace.openSession(listed.id);
   const isFresh = await session.waitUntilSynced(restMs());
-  if (!isFresh) remarkStale(context, session.status());
+  if (!isFresh) remarkStale(context, home, session.status());
   return { listed, session, isFresh };
 }
 
 /** Says on stderr why what is shown may be old; nothing when the user asked for it or there is no relay. */
-export function remarkStale({ output, offline }: CommandContext, status: ReplicaStatus): void {
-  if (offline || status.connection === "offline") return;
+export function remarkStale({ output, offline }: CommandContext, { relay }: Home, status: ReplicaStatus): void {
+  if (offline || relay === undefined) return;
   const reason = describeRefusal(status) ?? `the relay did not answer within ${relayWaitMs / 1000} s`;
   output.remark(`${reason}; this is what is on this device (--offline does not wait)`);
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { commandNames } from "../src/commands.ts";
+import { runCli } from "../src/run-cli.ts";
 import { makeDevice, makeTempFolder, requireFreshBuild, runCoppice } from "./support/run-coppice.ts";
 import { sampleFile, shortSessionId, writeSessionFile } from "./support/session-files.ts";
 
@@ -16,6 +17,23 @@ function expectOneSentence(result: { stdout: string; stderr: string }): void {
   expect(result.stdout).toBe("");
   expect(result.stderr).toMatch(/^coppice: [^\n]+[.:;)][^\n]*\.\n$/);
   expect(result.stderr).not.toMatch(/\n\s+at /);
+}
+
+/** The same program without a process around it, where only arguments matter. */
+async function runInProcess(
+  args: readonly string[],
+  home: string,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const written = { stdout: "", stderr: "" };
+  const code = await runCli(args, {
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+    stdin: (async function* () {})(),
+    env: { COPPICE_HOME: home },
+    platform: process.platform,
+    listenForStop: () => AbortSignal.abort(),
+  });
+  return { code, ...written };
 }
 
 describe("wrong usage", () => {
@@ -49,8 +67,12 @@ describe("wrong usage", () => {
       "This pairing link is incomplete or damaged; run `coppice link` on the other device and copy the whole line.",
     ],
   ])("[CP1, CP2, CP3] %j exits 2", async (args, sentence) => {
-    const result = await runCoppice(args, { env: { COPPICE_HOME: await makeTempFolder() } });
-    expect(result).toMatchObject({ code: 2, stdout: "", stderr: `coppice: ${sentence}\n` });
+    const result = await runInProcess(args, await makeTempFolder());
+    expect(result).toEqual({ code: 2, stdout: "", stderr: `coppice: ${sentence}\n` });
+  });
+
+  it("[CP1] is the exit code of the process too", async () => {
+    expect(await runCoppice(["log"])).toMatchObject({ code: 2, signal: null, stdout: "" });
   });
 
   it("[CP3] takes what follows -- for text and options on both sides of the command", async () => {
@@ -189,10 +211,10 @@ describe("failures", () => {
 describe("help and output", () => {
   it("[CP4] lists every command, and each shows an example", async () => {
     const overview = await runCoppice(["--help"]);
-    expect(overview.code).toBe(0);
+    expect(overview).toMatchObject({ code: 0, stderr: "" });
     for (const name of commandNames) {
       expect(overview.stdout).toMatch(new RegExp(`^ +${name} {2,}\\S`, "m"));
-      const help = await runCoppice([name, "--help"]);
+      const help = await runInProcess([name, "--help"], "/nowhere");
       expect(help).toMatchObject({ code: 0, stderr: "" });
       expect(help.stdout).toMatch(new RegExp(`EXAMPLES\\n\\n {2}coppice ${name}`));
       expect(help.stdout).toContain("--home=<DIR>");

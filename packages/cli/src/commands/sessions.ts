@@ -10,9 +10,9 @@ export const sessionsCommand: CliCommand = defineCliCommand({
   args: {},
   examples: ["coppice sessions", "coppice sessions --json"],
   run: (_args, context) =>
-    withHome(context, async ({ workspace }) => {
+    withHome(context, async ({ home, workspace }) => {
       const { output } = context;
-      if (!(await workspace.waitUntilSynced(relayWaitMs))) remarkStale(context, workspace.status());
+      if (!(await workspace.waitUntilSynced(relayWaitMs))) remarkStale(context, home, workspace.status());
       const sessions = workspace.listSessions();
       for (const { id, name, createdAt, cwd } of sessions) {
         const title = name === undefined ? "(no name)" : toPrintableLine(name);
