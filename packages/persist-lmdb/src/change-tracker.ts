@@ -39,7 +39,7 @@ export class ChangeTracker {
     this.#seenRevision = options.revision;
   }
 
-  /** Looks whether others have committed. During an own commit the look waits for its end. */
+  /** Looks whether others have committed. During an own commit the look waits for its end. Never throws. */
   check(): void {
     if (this.#isCommitting) {
       this.#isCheckDue = true;
@@ -47,8 +47,12 @@ export class ChangeTracker {
     }
     const tables = this.#environment.tables;
     if (tables === undefined) return;
-    tables.refresh();
-    this.#compare(tables);
+    try {
+      tables.refresh();
+      this.#compare(tables);
+    } catch {
+      // A store that cannot be read says so to whoever reads or appends next; this look has nobody to tell.
+    }
   }
 
   /** Starts an own commit; returns the revision to plan on. What others have committed until then is reported first. */
@@ -64,7 +68,7 @@ export class ChangeTracker {
     if (revision !== undefined) this.#seenRevision = revision;
     if (!this.#isCheckDue) return;
     this.#isCheckDue = false;
-    this.#checkInBackground();
+    this.check();
   }
 
   /** Watches the folder until the returned function is called. However many ask, there is one watcher. */
@@ -81,21 +85,22 @@ export class ChangeTracker {
   #compare(tables: LmdbTables): void {
     const revision = tables.readRevision();
     if (revision === this.#seenRevision) return;
+    this.#options.onForeign(tables); // first: if it cannot read, the next look must find the change again
     this.#seenRevision = revision;
-    this.#options.onForeign(tables);
   }
 
   #startWatching(): void {
-    this.#pollTimer = setInterval(() => this.#checkInBackground(), this.#options.pollIntervalMs);
+    this.check(); // what came before the first listener
+    this.#pollTimer = setInterval(() => this.check(), this.#options.pollIntervalMs);
     this.#pollTimer.unref();
     if (!this.#options.useFileEvents) return;
     try {
       this.#watcher = watch(this.#environment.folder, { persistent: false }, (_event, fileName) => {
         if (fileName !== null && fileName !== dataFileName) return;
-        this.#checkInBackground();
+        this.check();
         this.#recheckTimer ??= setTimeout(() => {
           this.#recheckTimer = undefined;
-          this.#checkInBackground();
+          this.check();
         }, recheckDelayMs).unref();
       });
       // Without events (no watches left, folder gone) the poll still sees every commit.
@@ -111,13 +116,5 @@ export class ChangeTracker {
     this.#recheckTimer = undefined;
     this.#watcher?.close();
     this.#watcher = undefined;
-  }
-
-  #checkInBackground(): void {
-    try {
-      this.check();
-    } catch {
-      // Nobody waits for this look. A store that cannot be read says so at the next read or append.
-    }
   }
 }

@@ -22,7 +22,7 @@ export interface LmdbStoreOptions {
  *
  * Every write (values and derived data too) is on disk when its promise settles, and no other process sees it earlier.
  * Rejects with `storage` when the folder cannot be used, `storage_full`, or `version_mismatch`; the message names the
- * folder and what to do. SPEC UL1-UL31.
+ * folder and what to do. SPEC UL1-UL33.
  */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<UpdateStore> {
   const environment = new Environment(options.path);

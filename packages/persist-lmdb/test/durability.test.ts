@@ -7,7 +7,7 @@ import { buildIfStale, startChild, startProcess } from "./child-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 import { bytesOf, range, readAll } from "./update-log-contract.ts";
 
-const killRounds = Number(process.env.SIM_RUNS ?? 15);
+const killRounds = Number(process.env.SIM_RUNS ?? 12);
 
 beforeAll(buildIfStale);
 
@@ -44,7 +44,7 @@ test("[UL21] a process killed in the middle of its commits does not hold up the 
   onTestFinished(() => store.close());
   const log = await store.openLog("room");
   const ownSeqs: number[] = [];
-  for (const round of range(0, 8)) {
+  for (const round of range(0, 5)) {
     const child = startChild("append-until-killed.mjs", [folder, `round${round}`]);
     for (let lines = 1 + ((round * 37) % 23); lines > 0; lines--) {
       await child.nextLine();

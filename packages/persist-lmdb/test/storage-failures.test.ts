@@ -175,4 +175,16 @@ describe("a data file that cannot be opened", () => {
     const error = await expectCode(openLmdbStore({ path: folder }), "version_mismatch");
     expect(error.message).toBe(`The store in ${folder} has layout 2, this version knows 1. Update Coppice to open it.`);
   });
+
+  test("[UL28] a file of another version of LMDB is `version_mismatch` and stays as it is", async () => {
+    const folder = await makeStoreFolder();
+    const path = join(folder, "data.mdb");
+    const file = await readFile(path);
+    file.writeUInt32LE(1, 28); // MDB_meta.mm_version of the first root page
+    await writeFile(path, file);
+    expect(await openInChild(folder)).toBe(
+      `SessionError version_mismatch: ${path} was written by another version of LMDB. Open it with the Coppice that wrote it.`,
+    );
+    expect(Buffer.compare(await readFile(path), file)).toBe(0);
+  });
 });
