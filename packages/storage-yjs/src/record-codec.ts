@@ -92,7 +92,9 @@ export class RecordCodec {
   readonly #crypto: RecordCrypto;
   readonly #key: Uint8Array | undefined;
   readonly #keyId: Uint8Array;
-  readonly #sessionId: Uint8Array;
+  readonly #magic = encodeText(AD_MAGIC);
+  /** The session id, length first. */
+  readonly #session: Uint8Array;
   readonly #deflate: boolean;
   readonly #pad: boolean;
 
@@ -100,7 +102,8 @@ export class RecordCodec {
     this.#crypto = options.crypto ?? pureRecordCrypto;
     this.#key = options.keys && deriveRecordKey(options.keys.roomKey);
     this.#keyId = options.keys?.keyId ?? new Uint8Array(4);
-    this.#sessionId = encodeText(options.sessionId);
+    const sessionId = encodeText(options.sessionId);
+    this.#session = joinBytes(encodeVarUint(sessionId.length), sessionId);
     this.#deflate = options.deflate ?? false;
     this.#pad = options.pad ?? this.#key !== undefined;
   }
@@ -116,7 +119,8 @@ export class RecordCodec {
     const headerPlaintext = encodeHeader(header);
     const overhead = this.#key === undefined ? 0 : NONCE_BYTES + TAG_BYTES;
     const headerBytes = headerPlaintext.length + overhead;
-    const unpadded = PREFIX_BYTES + varUintBytes(headerBytes) + headerBytes + stored.length + overhead;
+    const headerLength = encodeVarUint(headerBytes);
+    const unpadded = PREFIX_BYTES + headerLength.length + headerBytes + stored.length + overhead;
     const padding = this.#pad ? padmeLength(stored.length) - stored.length : 0;
     // Near the limit room matters more than hiding the last few percent of a length.
     const isPadded = this.#pad && unpadded + padding <= MAX_RECORD_BYTES;
@@ -127,7 +131,7 @@ export class RecordCodec {
         `Entry ${content.id} takes ${byteLength} bytes; a record holds at most ${MAX_RECORD_BYTES}`,
       );
     }
-    const payload = isPadded ? padWithZeros(stored, padding) : stored;
+    const payload = isPadded ? joinBytes(stored, new Uint8Array(padding)) : stored;
     const flags =
       (this.#key === undefined ? 0 : FLAG_SEALED) | (isDeflated ? FLAG_DEFLATED : 0) | (isPadded ? FLAG_PADDED : 0);
     const prefix = Uint8Array.of(RECORD_VERSION, flags, ...this.#keyId, NO_DICTIONARY);
@@ -138,11 +142,7 @@ export class RecordCodec {
         const associated = this.#associate(prefix, place);
         const headerPart = this.#sealPart(headerPlaintext, associated);
         const payloadPart = this.#sealPart(payload, joinBytes(associated, tagOf(headerPart)));
-        const encoder = encoding.createEncoder();
-        encoding.writeUint8Array(encoder, prefix);
-        encoding.writeVarUint8Array(encoder, headerPart);
-        encoding.writeUint8Array(encoder, payloadPart);
-        return encoding.toUint8Array(encoder);
+        return joinBytes(prefix, headerLength, headerPart, payloadPart);
       },
     };
   }
@@ -232,14 +232,12 @@ export class RecordCodec {
   }
 
   /** Associated data of a header part; a payload part has the header's tag after it. */
-  #associate(prefix: Uint8Array, place: RecordPlace): Uint8Array {
-    const encoder = encoding.createEncoder();
-    encoding.writeUint8Array(encoder, encodeText(AD_MAGIC));
-    encoding.writeUint8Array(encoder, prefix);
-    encoding.writeVarUint8Array(encoder, this.#sessionId);
-    encoding.writeBigUint64(encoder, BigInt(place.clientId));
-    encoding.writeBigUint64(encoder, BigInt(place.clock));
-    return encoding.toUint8Array(encoder);
+  #associate(prefix: Uint8Array, { clientId, clock }: RecordPlace): Uint8Array {
+    const placeBytes = new Uint8Array(16);
+    const view = new DataView(placeBytes.buffer);
+    view.setBigUint64(0, BigInt(clientId));
+    view.setBigUint64(8, BigInt(clock));
+    return joinBytes(this.#magic, prefix, this.#session, placeBytes);
   }
 }
 
@@ -276,21 +274,18 @@ function tagOf(part: Uint8Array): Uint8Array {
   return part.subarray(Math.max(part.length - TAG_BYTES, 0));
 }
 
-function padWithZeros(bytes: Uint8Array, count: number): Uint8Array {
-  const padded = new Uint8Array(bytes.length + count);
-  padded.set(bytes);
-  return padded;
-}
-
-function joinBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
+function joinBytes(...parts: Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
   return joined;
 }
 
-function varUintBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) bytes++;
-  return bytes;
+function encodeVarUint(value: number): Uint8Array {
+  return encoding.encode((encoder) => encoding.writeVarUint(encoder, value));
 }

@@ -45,3 +45,8 @@ export function hexToBytes(hex: string): Uint8Array {
 export function bytesToHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** The JSON text of a session header. */
+export function headerText(id: string, timestamp = "2026-01-01T00:00:00.000Z"): string {
+  return JSON.stringify({ type: "session", version: 3, id, timestamp, cwd: "/work/project" });
+}
