@@ -78,7 +78,10 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
   /** The exact JSON text of a node. */
   protected abstract readJson(node: Node): string | Promise<string>;
 
-  /** The entry of a node. Storages that keep parsed entries override it. */
+  /**
+   * The entry of a node. Storages that keep parsed entries override it. For a payload that cannot be read it gives the
+   * fields that are known: the entry keeps its place on its branch, and the context leaves it out and names it.
+   */
   protected readEntry(node: Node): SessionEntry | Promise<SessionEntry> {
     const json = this.readJson(node);
     return typeof json === "string" ? JSON.parse(json) : json.then((text) => JSON.parse(text));

@@ -1,6 +1,7 @@
-import { type SessionChange, type SessionEntry, SessionError, type SessionStorage } from "@coppice/core";
+import type { SessionChange, SessionEntry, SessionStorage } from "@coppice/core";
 import { describe, expect, test } from "vitest";
 import {
+  expectCode,
   idsOf,
   messageEntry,
   type SessionStorageFactory,
@@ -244,15 +245,4 @@ export function testAppends(factory: SessionStorageFactory): void {
 
 async function readTexts(storage: SessionStorage, ids: readonly string[]): Promise<(string | undefined)[]> {
   return Promise.all(ids.map((id) => storage.getEntryJson(id)));
-}
-
-/** The rejection of a call, after checking its class and code. */
-export async function expectCode(call: Promise<unknown>, code: SessionError["code"]): Promise<SessionError> {
-  const error = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(SessionError);
-  expect((error as SessionError).code).toBe(code);
-  return error as SessionError;
 }

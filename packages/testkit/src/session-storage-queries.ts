@@ -1,7 +1,7 @@
 import type { SessionEntry } from "@coppice/core";
 import { describe, expect, test } from "vitest";
-import { expectCode } from "./session-storage-appends.ts";
 import {
+  expectCode,
   idsOf,
   messageEntry,
   type SessionStorageFactory,

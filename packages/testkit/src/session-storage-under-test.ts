@@ -1,4 +1,5 @@
-import type { SessionEntry, SessionStorage } from "@coppice/core";
+import { type SessionEntry, SessionError, type SessionStorage } from "@coppice/core";
+import { expect } from "vitest";
 
 /** One session of the storage that is tested. */
 export interface SessionStorageUnderTest {
@@ -39,4 +40,15 @@ export function unknownEntry(id: string, parentId: string | null, fields: Record
 /** The ids of entries, in their order. */
 export function idsOf(entries: readonly { id: string }[]): string[] {
   return entries.map((entry) => entry.id);
+}
+
+/** The rejection of a call, after checking its class and code. */
+export async function expectCode(call: Promise<unknown>, code: SessionError["code"]): Promise<SessionError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(SessionError);
+  expect((error as SessionError).code).toBe(code);
+  return error as SessionError;
 }
