@@ -26,14 +26,23 @@ export interface FoundSessionFiles {
   readonly rejected: RejectedPath[];
 }
 
+/** How far a search goes. */
+export interface FindSessionFilesOptions {
+  /** Levels of folders below the given one that are looked into. Default: all. */
+  readonly maxDepth?: number;
+}
+
 /**
  * Finds the session files below a folder: every `*.jsonl` whose first line is a session header. Only headers are
  * read; a bad file never spoils the rest. Links to folders are not followed, so the search ends. Rejects only when
  * `folder` itself cannot be read: `not_found`, `invalid_session` (a file) or `storage`. Rule JL15.
  */
-export async function findSessionFiles(folder: string): Promise<FoundSessionFiles> {
+export async function findSessionFiles(
+  folder: string,
+  options: FindSessionFilesOptions = {},
+): Promise<FoundSessionFiles> {
   const found: FoundSessionFiles = { files: [], rejected: [] };
-  await search(folder, found);
+  await search(folder, found, options.maxDepth ?? Number.POSITIVE_INFINITY);
   const [first] = found.rejected;
   if (first?.path === folder) throw first.error;
   found.files.sort(byPath);
@@ -41,11 +50,13 @@ export async function findSessionFiles(folder: string): Promise<FoundSessionFile
   return found;
 }
 
-async function search(folder: string, found: FoundSessionFiles): Promise<void> {
+async function search(folder: string, found: FoundSessionFiles, depth: number): Promise<void> {
   try {
     for (const item of await readdir(folder, { withFileTypes: true })) {
       const path = join(folder, item.name);
-      if (item.isDirectory()) await search(path, found);
+      if (item.isDirectory()) {
+        if (depth > 0) await search(path, found, depth - 1);
+      }
       // Only these: opening a pipe would wait for its other end.
       else if (item.name.endsWith(".jsonl") && (item.isFile() || item.isSymbolicLink())) await readHeader(path, found);
     }

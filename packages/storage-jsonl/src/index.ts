@@ -1,7 +1,20 @@
 export type { NewSession } from "./create-session-file.ts";
 export type { SessionFileEntry } from "./entry-lines.ts";
-export type { FoundSessionFile, FoundSessionFiles, RejectedPath } from "./find-session-files.ts";
+export type { ExportForPiOptions } from "./export-for-pi.ts";
+export { exportForPi, exportForPiAgentCore } from "./export-for-pi.ts";
+export type {
+  FindSessionFilesOptions,
+  FoundSessionFile,
+  FoundSessionFiles,
+  RejectedPath,
+} from "./find-session-files.ts";
 export { findSessionFiles } from "./find-session-files.ts";
+export type {
+  JsonlSessionCreateOptions,
+  JsonlSessionListOptions,
+  JsonlSessionRepoOptions,
+} from "./jsonl-session-repo.ts";
+export { JsonlSessionRepo } from "./jsonl-session-repo.ts";
 export type {
   JsonlSessionMetadata,
   JsonlSessionStorageOptions,

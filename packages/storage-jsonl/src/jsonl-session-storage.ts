@@ -191,7 +191,8 @@ function findFileFault(json: string, entry: SessionEntry): string | undefined {
   return `is ${byteLength} bytes long, more than the ${DEFAULT_MAX_LINE_BYTES} that a line may have; put large data elsewhere`;
 }
 
-function headerToMetadata(header: SessionHeader, path: string): JsonlSessionMetadata {
+/** The identity that the header of a file gives. */
+export function headerToMetadata(header: SessionHeader, path: string): JsonlSessionMetadata {
   const { id, timestamp, cwd, parentSession, metadata } = header;
   return {
     id,

@@ -2,10 +2,13 @@
  * Brings lines of session format 1 (no ids, a plain list) and 2 (role `hookMessage`) to format 3 as pi does, but with
  * ids that depend on nothing except the file: two devices that migrate one file get one tree, byte for byte.
  */
-import { createHash } from "node:crypto";
+import { deriveId } from "./derived-id.ts";
 
 /** Version of the session file format that is read as it stands. */
 export const CURRENT_FILE_VERSION = 3;
+
+/** First part of the hash that gives an entry of format 1 its id (rule JL12); another would give files new trees. */
+const ENTRY_ID_PURPOSE = "coppice/entry-id/1";
 
 /** Migrates the lines of one file of version 1 or 2, in order. */
 export class LineMigration {
@@ -32,7 +35,7 @@ export class LineMigration {
 
     const added: Record<string, unknown> = {};
     if (this.#givesIds) {
-      added.id = deriveEntryId(this.#sessionId, position, json);
+      added.id = deriveId(ENTRY_ID_PURPOSE, this.#sessionId, position, json);
       added.parentId = this.#previousId;
     }
     const replaced: Record<string, unknown> = {};
@@ -62,18 +65,6 @@ export class LineMigration {
     this.#idsByPosition[this.#idsByPosition.length - 1] = id;
     this.#previousId = id;
   }
-}
-
-/**
- * The id of an entry of format 1: SHA-256 over session id, position and exact text, shaped as a UUIDv8 (RFC 9562).
- * Rule JL12 in SPEC.md fixes the layout; changing it would give migrated files new trees.
- */
-export function deriveEntryId(sessionId: string, position: number, json: string): string {
-  const digest = createHash("sha256").update(`coppice/entry-id/1\n${sessionId}\n${position}\n${json}`).digest();
-  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
-  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = digest.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
 }
 
 function parseJson(json: string): unknown {

@@ -23,6 +23,17 @@ export async function makeTempFolder(): Promise<string> {
   return folder;
 }
 
+/** Runs something as a user who owns nothing, because the superuser may read and write everything. */
+export async function withoutPrivileges(action: () => Promise<void>): Promise<void> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    await action();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
 /** The bytes in chunks of the given size. The memory of a chunk is overwritten after it, as a reused buffer would be. */
 export async function* toChunks(content: string | Uint8Array, chunkBytes = 65_536): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(content);

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { SessionChange, SessionEntry } from "@coppice/core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { JsonlSessionStorage, readSessionFile } from "../src/index.ts";
-import { fixturesFolder, headerLine, makeTempFolder, messageLine } from "./helpers.ts";
+import { fixturesFolder, headerLine, makeTempFolder, messageLine, withoutPrivileges } from "./helpers.ts";
 
 const runFile = promisify(execFile);
 const a = messageLine("a", null);
@@ -210,17 +210,12 @@ describe("failures", () => {
     const { path, storage } = await openFile(`${headerLine}\n${a}\n`);
     await chmod(path, 0o444);
     await chmod(join(path, ".."), 0o755);
-    const isRoot = process.geteuid?.() === 0;
-    // The superuser may write everywhere, so become nobody for a moment.
-    if (isRoot) process.seteuid?.(65_534);
-    try {
+    await withoutPrivileges(async () => {
       await expect(storage.appendJson([b])).rejects.toMatchObject({
         code: "storage",
         message: `${path} may not be used by this user; change its permissions or choose another place.`,
       });
-    } finally {
-      if (isRoot) process.seteuid?.(0);
-    }
+    });
     expect(await idsOf(storage)).toEqual(["a"]);
     expect(await readFile(path, "utf8")).toBe(`${headerLine}\n${a}\n`);
   });

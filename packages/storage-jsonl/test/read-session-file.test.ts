@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { SessionError } from "@coppice/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { toFileError } from "../src/file-errors.ts";
 import { readSessionFile } from "../src/index.ts";
-import { headerLine, makeTempFolder, messageLine, readAll, toChunks } from "./helpers.ts";
+import { headerLine, makeTempFolder, messageLine, readAll, toChunks, withoutPrivileges } from "./helpers.ts";
 
 const a = messageLine("a", null);
 const b = messageLine("b", "a");
@@ -333,14 +334,33 @@ describe("paths", () => {
     `);
   });
 
-  it.skipIf(process.getuid?.() === 0)("[JL10] a file that may not be read says so", async () => {
-    const path = join(await makeTempFolder(), "secret.jsonl");
-    await writeFile(path, `${headerLine}\n`);
+  it("[JL10] a file that may not be read says so", async () => {
+    const folder = await makeTempFolder();
+    const path = join(folder, "secret.jsonl");
+    await writeFile(path, `${headerLine}\n`, { mode: 0o600 });
+    await chmod(folder, 0o755);
     await chmod(path, 0o000);
-    await expect(readSessionFile(path)).rejects.toMatchObject({
-      code: "storage",
-      message: expect.stringContaining(path),
-    });
+    await withoutPrivileges(() =>
+      expect(readSessionFile(path)).rejects.toMatchObject({ code: "storage", message: expect.stringContaining(path) }),
+    );
+  });
+
+  it.each([
+    [
+      "ENOSPC",
+      "storage_full",
+      "/s.jsonl cannot grow: the disk, a quota or a size limit is reached; make room and try again.",
+    ],
+    ["EDQUOT", "storage_full", /cannot grow/],
+    ["EROFS", "storage", "/s.jsonl is on a read-only file system; choose another place."],
+    ["EMFILE", "storage", /too many files are open/],
+    ["EIO", "storage", "/s.jsonl could not be used (EIO: broken); try again."],
+  ])("[JL10] the system's error %s becomes a sentence with the code %s", (errno, code, message) => {
+    const cause = Object.assign(new Error(`${errno}: broken`), { code: errno });
+    const error = toFileError(cause, "/s.jsonl");
+    expect(error).toMatchObject({ code, cause });
+    expect(error.message).toMatch(message);
+    expect(toFileError(error, "/other")).toBe(error);
   });
 
   it("[JL10] a file is read to its end and its name stands in messages", async () => {
