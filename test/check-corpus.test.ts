@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 
 // By address, because a plain script has no types of its own.
@@ -55,4 +57,15 @@ it("[JL18] without expected.json every session is still checked byte for byte, a
   expect(lines.filter((line) => line.startsWith("left out")).length).toBe(5);
   await rm(folder, { recursive: true });
   await expect(check(folder)).rejects.toMatchObject({ code: "not_found" });
+});
+
+it("[JL18] the command says how it is used, with exit code 2, before it installs or builds anything", async () => {
+  const script = fileURLToPath(new URL("../scripts/check-corpus.mjs", import.meta.url));
+  for (const args of [[], ["/there/is/nothing"], [fixturesFolder, fixturesFolder]]) {
+    await expect(promisify(execFile)(process.execPath, [script, ...args])).rejects.toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("Usage: npm run check:corpus -- FOLDER"),
+    });
+  }
 });
