@@ -42,7 +42,6 @@ export { createUuidV7, createUuidV7Source } from "./ids.ts";
 
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
-export { computeSessionStats } from "./session-stats.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";
