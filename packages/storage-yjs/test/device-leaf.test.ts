@@ -201,6 +201,7 @@ describe("several processes, recovered logs", () => {
   test("[YS24] own records of another process move an open that has not written, and no other", async () => {
     const [first] = await twoDevices();
     const second = openReplica("device-a", { log: [...first.log] });
+    [first.doc.clientID, second.doc.clientID] = [2, 1];
     await appendChain(first, "p1");
     deliver(first, second);
     expect(await second.storage.getLeafId()).toBe("p1");

@@ -9,6 +9,9 @@ import { headerText, testKey } from "./helpers.ts";
 export const sessionId = "0198f5a2-7c3b-7000-8000-0123456789ab";
 export const roomKeys = deriveRoomKeys(testKey(), sessionId);
 
+/** Yjs draws client ids at random and orders concurrent records by them; tests that repeat must not. */
+let lastClientId = 1_000;
+
 /** One open copy of the session with what its device keeps. */
 export interface Replica {
   readonly doc: Y.Doc;
@@ -33,13 +36,14 @@ export class TestLeafStore implements OwnLeafStore {
   }
 }
 
-/** Opens a replica on a new doc that holds `log`. Sealed and synced unless told otherwise. */
+/** Opens a replica on a new doc that holds `log`; one opened later has the larger client id. Sealed and synced by default. */
 export function openReplica(
   deviceId: string,
   options: Partial<YjsSessionStorageOptions> & { log?: Uint8Array[]; ownLeaf?: TestLeafStore } = {},
 ): Replica {
   const { log = [], ownLeaf = new TestLeafStore(), ...rest } = options;
   const doc = rest.doc ?? new Y.Doc();
+  if (rest.doc === undefined) doc.clientID = ++lastClientId;
   for (const update of log) Y.applyUpdate(doc, update, "log");
   doc.on("update", (update: Uint8Array) => log.push(update));
   const storage = new YjsSessionStorage({ doc, sessionId, keys: roomKeys, deviceId, synced: true, ownLeaf, ...rest });
