@@ -19,7 +19,7 @@ if (!isFolder || more.length > 0) {
     (await installPackages()) || (await runTool("build", "typescript/bin/tsc", ["-b", "packages/storage-jsonl"]));
   if (process.exitCode === 0) {
     // In test/, because only there the packages can be imported by their names.
-    const { checkCorpus } = await import("../test/check-corpus.mjs.mts");
+    const { checkCorpus } = await import("../test/check-corpus.mjs");
     process.exitCode = await checkCorpus(folder);
   }
 }

@@ -48,7 +48,8 @@ interface JsonlNode extends TreeNode {
  * A session in a JSONL file as pi writes it: an append is one line, durable (fdatasync) when it resolves; earlier
  * bytes never change. Lines of other processes are noticed at each append and by `refresh`; they come into the tree
  * where they stand in the file and do not move this storage's leaf. Files of format 1 and 2 can be read, not written.
- * Rules JL20-JL32.
+ * When the disk does not confirm an append, it rejects although its line stands in the file and in the tree.
+ * Rules JL20-JL31.
  */
 export class JsonlSessionStorage extends TreeSessionStorage<JsonlNode> {
   readonly #file: AppendFile;
@@ -184,8 +185,8 @@ export class JsonlSessionStorage extends TreeSessionStorage<JsonlNode> {
 /** What would keep a text from coming back from a file as it is. */
 function findFileFault(json: string, entry: SessionEntry): string | undefined {
   if (entry.type === SESSION_TYPE) return "has the type of a session header, which a file would take for one";
-  if (/\p{Surrogate}/u.test(json))
-    return "holds half a surrogate pair, which UTF-8 cannot express; write it as an escape";
+  // In Unicode mode only a half without its partner counts as a surrogate.
+  if (/\p{Surrogate}/u.test(json)) return "holds half a surrogate pair, which no file can; write it as an escape";
   const byteLength = Buffer.byteLength(json);
   if (byteLength <= DEFAULT_MAX_LINE_BYTES) return undefined;
   return `is ${byteLength} bytes long, more than the ${DEFAULT_MAX_LINE_BYTES} that a line may have; put large data elsewhere`;

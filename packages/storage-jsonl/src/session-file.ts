@@ -21,7 +21,7 @@ export interface ReadSessionFileOptions {
 
 /** A session file whose header has been read. Iterate it once, to the end or until `break`, or close it. */
 export interface SessionFile extends AsyncIterable<SessionFileEntry> {
-  /** The header in format 3; fields of other writers are kept. */
+  /** What the header says, in format 3; fields Coppice does not know are only in `headerJson`. */
   readonly header: SessionHeader;
   /** The header's exact JSON text; of a migrated file the text in format 3. */
   readonly headerJson: string;

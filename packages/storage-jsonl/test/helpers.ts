@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +32,22 @@ export async function withoutPrivileges(action: () => Promise<void>): Promise<vo
     await action();
   } finally {
     if (isRoot) process.seteuid?.(0);
+  }
+}
+
+/** Whether `withFileSizeLimit` works here. */
+export const canLimitFileSize: boolean = process.platform === "linux";
+
+/** Runs something while no file may grow above so many bytes: writes stop half-way, as on a full disk. */
+export async function withFileSizeLimit(maxBytes: number, action: () => Promise<void>): Promise<void> {
+  const limit = (value: number | string): void => {
+    execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${value}:`]);
+  };
+  limit(maxBytes);
+  try {
+    await action();
+  } finally {
+    limit("unlimited");
   }
 }
 

@@ -3,7 +3,14 @@ import { basename, join } from "node:path";
 import type { Session } from "@coppice/core";
 import { expect, it, onTestFinished } from "vitest";
 import { JsonlSessionRepo, type JsonlSessionStorage, type RejectedPath } from "../src/index.ts";
-import { fixturesFolder, headerLine, makeTempFolder, messageLine } from "./helpers.ts";
+import {
+  canLimitFileSize,
+  fixturesFolder,
+  headerLine,
+  makeTempFolder,
+  messageLine,
+  withFileSizeLimit,
+} from "./helpers.ts";
 
 interface TestRepo {
   repo: JsonlSessionRepo;
@@ -154,6 +161,15 @@ it("[JL44] a wrong fork target is refused and makes no file", async () => {
     await expect(repo.fork(metadata, { cwd: "/work", entryId })).rejects.toMatchObject({ code: "invalid_fork_target" });
   }
   expect(await repo.list()).toHaveLength(1);
+});
+
+it.skipIf(!canLimitFileSize)("[JL44] a fork that the disk has no room for leaves no file behind", async () => {
+  const { repo, sessionsRoot } = await makeRepo();
+  const source = { path: join(fixturesFolder, "several-roots.jsonl") };
+  await withFileSizeLimit(4096, () =>
+    expect(repo.fork(source, { cwd: "/work" })).rejects.toMatchObject({ code: "storage_full" }),
+  );
+  expect(await readdir(join(sessionsRoot, "--work--"))).toEqual([]);
 });
 
 it("[JL45] a fork of a file in an older format is a copy in format 3 that can be continued", async () => {

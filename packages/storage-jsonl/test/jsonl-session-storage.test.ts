@@ -1,11 +1,19 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { appendFile, chmod, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { SessionChange, SessionEntry } from "@coppice/core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { JsonlSessionStorage, readSessionFile } from "../src/index.ts";
-import { fixturesFolder, headerLine, makeTempFolder, messageLine, withoutPrivileges } from "./helpers.ts";
+import {
+  canLimitFileSize,
+  fixturesFolder,
+  headerLine,
+  makeTempFolder,
+  messageLine,
+  withFileSizeLimit,
+  withoutPrivileges,
+} from "./helpers.ts";
 
 const runFile = promisify(execFile);
 const a = messageLine("a", null);
@@ -179,9 +187,6 @@ describe("several writers", () => {
 });
 
 describe("failures", () => {
-  // A size limit of the process stops a write half-way, as a full disk does.
-  const canLimitFileSize = process.platform === "linux";
-
   it.skipIf(!canLimitFileSize)(
     "[JL26] a full disk is named, nothing of the entry stays, and appending goes on later",
     async () => {
@@ -281,7 +286,3 @@ describe("opening", () => {
     await expect(broken.getLeafId()).rejects.toMatchObject({ code: "invalid_session" });
   });
 });
-
-function limitFileSize(limit: number | string): void {
-  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${limit}:`]);
-}
