@@ -192,8 +192,7 @@ describe("failures", () => {
     async () => {
       const { path, storage } = await openFile(`${headerLine}\n${a}\n`);
       const before = await readFile(path, "utf8");
-      limitFileSize(4096);
-      try {
+      await withFileSizeLimit(4096, async () => {
         await expect(storage.appendJson([messageLine("x", "a", "x".repeat(10_000))])).rejects.toMatchObject({
           code: "storage_full",
           message: expect.stringContaining(`${path} cannot grow`),
@@ -202,9 +201,7 @@ describe("failures", () => {
         expect(await idsOf(storage)).toEqual(["a"]);
         expect(await storage.getLeafId()).toBe("a");
         await storage.appendJson([b]);
-      } finally {
-        limitFileSize("unlimited");
-      }
+      });
       await storage.appendJson([messageLine("c", "b", "x".repeat(10_000))]);
       expect(await idsOf(storage)).toEqual(["a", "b", "c"]);
       expect(await idsInFile(path)).toEqual(["a", "b", "c"]);
