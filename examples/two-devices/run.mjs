@@ -54,7 +54,11 @@ async function main() {
 
   // The desktop is offline: no sync runs there, and its commands do not connect.
   const laptopLeaf = await laptop.say(session.id, ["Add a test that fails without the fix", "Done, 1 file"]);
-  const desktopLeaf = await desktop.say(session.id, ["Look for the same mistake elsewhere", "Found it in 2 more files"], ["--offline"]);
+  const desktopLeaf = await desktop.say(
+    session.id,
+    ["Look for the same mistake elsewhere", "Found it in 2 more files"],
+    ["--offline"],
+  );
   const { sessions } = await desktop.runJson(["status", "--offline"]);
   const waiting = sessions.find(({ id }) => id === session.id).pending;
   say("desktop", `offline ·  laptop +2 entries ·  desktop +2 on another branch (${waiting} waiting)`);
