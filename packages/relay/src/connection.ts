@@ -16,7 +16,7 @@ import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-request
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { RelayLimits } from "./relay-limits.ts";
-import type { RelayStats } from "./relay-stats.ts";
+import type { RelayCounters } from "./relay-stats.ts";
 import type { RoomMember } from "./room.ts";
 import type { RoomLease } from "./rooms.ts";
 
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
   /** The stream beneath the socket. */
   readonly transport: Duplex;
   readonly limits: RelayLimits;
-  readonly stats: RelayStats;
+  readonly counters: RelayCounters;
   readonly logger: Logger;
   /** Decides whether the connection is let in, and into which room. Rejects when the room cannot be opened. */
   readonly enter: () => Promise<RoomLease | Refusal>;
@@ -55,7 +55,7 @@ export class Connection implements RoomMember {
   readonly #socket: WebSocket;
   readonly #transport: Duplex;
   readonly #limits: RelayLimits;
-  readonly #stats: RelayStats;
+  readonly #counters: RelayCounters;
   readonly #logger: Logger;
   readonly #inbox: Inbox;
   #lease: RoomLease | undefined;
@@ -69,11 +69,11 @@ export class Connection implements RoomMember {
   #isCoppiceClient = false;
   #namedClients: ReadonlySet<number> = new Set();
 
-  constructor({ socket, transport, limits, stats, logger, enter }: ConnectionOptions) {
+  constructor({ socket, transport, limits, counters, logger, enter }: ConnectionOptions) {
     this.#socket = socket;
     this.#transport = transport;
     this.#limits = limits;
-    this.#stats = stats;
+    this.#counters = counters;
     this.#logger = logger;
     this.#inbox = new Inbox(socket, limits.maxQueuedBytes);
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
@@ -195,7 +195,7 @@ export class Connection implements RoomMember {
   }
 
   #dropCursors(count: number, message?: string): void {
-    this.#stats.droppedCursors += count;
+    this.#counters.droppedCursors += count;
     if (message !== undefined) this.#notify("frameTooBig", message);
   }
 

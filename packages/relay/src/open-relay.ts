@@ -9,7 +9,7 @@ import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./a
 import { Connection } from "./connection.ts";
 import { defaultRelayLimits, type RelayLimits } from "./relay-limits.ts";
 import { RelaySocket } from "./relay-socket.ts";
-import type { RelayStats } from "./relay-stats.ts";
+import type { RelayCounters, RelayStats } from "./relay-stats.ts";
 import { parseRoomName } from "./room-name.ts";
 import { type RoomLease, Rooms } from "./rooms.ts";
 
@@ -35,8 +35,8 @@ export interface Relay {
   readonly url: string;
   /** The port it listens on. */
   readonly port: number;
-  /** Numbers for tests and status pages. */
-  readStats(): RelayStats & { readonly connections: number; readonly rooms: number };
+  /** The relay in numbers, as they are now. */
+  readStats(): RelayStats;
   /**
    * Stops listening, closes all connections with 4503, waits until what was accepted is durable and releases the logs.
    * Safe to call twice. The store stays open.
@@ -72,7 +72,7 @@ class RelayServer implements Relay {
   readonly #http: Server;
   readonly #websockets: WebSocketServer;
   readonly #connections = new Map<WebSocket, Connection>();
-  readonly #stats: RelayStats = { droppedCursors: 0 };
+  readonly #counters: RelayCounters = { droppedCursors: 0 };
   readonly #timers: NodeJS.Timeout[] = [];
   #closing: Promise<void> | undefined;
 
@@ -101,8 +101,13 @@ class RelayServer implements Relay {
     return `ws://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   }
 
-  readStats(): RelayStats & { connections: number; rooms: number } {
-    return { ...this.#stats, connections: this.#connections.size, rooms: this.#rooms.size };
+  readStats(): RelayStats {
+    let largestBacklogBytes = 0;
+    for (const { bufferedAmount } of this.#connections.keys()) {
+      largestBacklogBytes = Math.max(largestBacklogBytes, bufferedAmount);
+    }
+    const { size: connections } = this.#connections;
+    return { ...this.#counters, connections, rooms: this.#rooms.size, largestBacklogBytes };
   }
 
   async listen(host: string, port: number): Promise<void> {
@@ -131,7 +136,7 @@ class RelayServer implements Relay {
         socket,
         transport,
         limits: this.#limits,
-        stats: this.#stats,
+        counters: this.#counters,
         logger: this.#logger.child({ room: roomName }),
         enter: () => this.#enter(request, roomName),
       });

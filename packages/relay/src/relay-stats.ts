@@ -1,5 +1,15 @@
-/** Counters of a relay since it was opened. */
-export interface RelayStats {
+/** What a relay counted since it was opened. */
+export interface RelayCounters {
   /** Cursors that were dropped because they were not their sender's, or too large. */
   droppedCursors: number;
+}
+
+/** A relay in numbers, for tests and status pages. */
+export interface RelayStats extends Readonly<RelayCounters> {
+  /** Open connections. */
+  readonly connections: number;
+  /** Rooms in memory. */
+  readonly rooms: number;
+  /** Bytes that wait in the fullest send buffer of all connections. */
+  readonly largestBacklogBytes: number;
 }

@@ -40,8 +40,9 @@ const maxAbsentCursors = 1_000;
  * ids are dropped without an answer, because stock clients echo everybody's states.
  *
  * Clocks are the relay's: a client that reconnects sends its cursor with an unchanged clock, while the others have
- * already seen a greater one (the removal), and would not show it until its next change. So what is passed on always
- * has a clock above the last one passed on for that client.
+ * already seen a greater one (the removal), and would not show it until its next change; nor do stock clients show a
+ * first state, whose clock is 0. So what is passed on always has a clock above the last one passed on for that client,
+ * and above 0.
  */
 export class RoomCursors {
   readonly #cursors = new Map<number, Cursor>();
@@ -99,7 +100,7 @@ export class RoomCursors {
     if (before !== undefined && before.holder === undefined) this.#absentCount -= 1;
     if (holder === undefined) this.#absentCount += 1;
     // At the largest clock a removal still counts: receivers take `null` for a clock they know.
-    const next = Math.min(Math.max(clock, (before?.clock ?? -1) + 1), maxAwarenessClock);
+    const next = Math.min(Math.max(clock, (before?.clock ?? 0) + 1), maxAwarenessClock);
     // Deleted first, so that the map's order is that of the last change.
     this.#cursors.delete(client);
     this.#cursors.set(client, { client, clock: next, state, holder, frame: undefined });

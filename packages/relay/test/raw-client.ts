@@ -22,8 +22,8 @@ export class RawClient {
   #wake: Array<() => void> = [];
   #end: Closed | undefined;
 
-  constructor(url: string, options: ClientOptions = {}) {
-    this.socket = new WebSocket(url, options);
+  constructor(url: string, options: ClientOptions = {}, protocols: string[] = []) {
+    this.socket = new WebSocket(url, protocols, options);
     // A refused or cut connection is what many tests look for; they read it from `closed`.
     this.socket.on("error", () => {});
     this.socket.on("message", (data) => {

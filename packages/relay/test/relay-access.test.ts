@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs";
+import { openRelay, type RelayOptions } from "@coppice/relay";
+import { closeCodes } from "@coppice/wire";
+import { expect, test } from "vitest";
+import { MemoryUpdateStore } from "./memory-update-store.ts";
+import { RawClient } from "./raw-client.ts";
+import { startRelay } from "./relay-fixture.ts";
+
+test("[RL1] an open relay listens on loopback only and says so", async () => {
+  for (const host of [
+    "0.0.0.0",
+    "::",
+    "192.168.1.2",
+    "example.org",
+    "localhost.example.org",
+    "127.0.0.1.example.org",
+  ]) {
+    const opening = openRelay({ store: new MemoryUpdateStore(), auth: "open", host });
+    await expect(opening).rejects.toMatchObject({
+      code: "relay_refused",
+      message: `A relay with open access listens on this machine only: use 127.0.0.1 instead of ${host}.`,
+    });
+  }
+});
+
+test("[RL1] another access mode is refused", async () => {
+  const options = { store: new MemoryUpdateStore(), auth: "token" } as unknown as RelayOptions;
+  await expect(openRelay(options)).rejects.toMatchObject({ code: "relay_refused" });
+});
+
+test("[RL1] loopback names and the port that was got are in the relay's address", async () => {
+  for (const [host, url] of [
+    ["127.0.0.1", /^ws:\/\/127\.0\.0\.1:\d+$/],
+    ["localhost", /^ws:\/\/(127\.0\.0\.1|\[::1\]):\d+$/],
+  ] as const) {
+    const relay = await openRelay({ store: new MemoryUpdateStore(), auth: "open", host });
+    expect(relay.url).toMatch(url);
+    expect(relay.url.endsWith(`:${relay.port}`)).toBe(true);
+    await relay.close();
+  }
+});
+
+test("[RL1] a port that is taken is an error that names it", async () => {
+  const { relay } = await startRelay();
+  const { port } = relay;
+  const opening = openRelay({ store: new MemoryUpdateStore(), auth: "open", port });
+  await expect(opening).rejects.toThrow(`The relay cannot listen on 127.0.0.1:${port}`);
+});
+
+const headers: ReadonlyArray<[string, Record<string, string>, boolean]> = [
+  ["no origin (a program)", {}, true],
+  ["a page of this machine", { origin: "http://localhost:5173" }, true],
+  ["a page of this machine by address", { origin: "https://127.0.0.1" }, true],
+  ["a page of this machine by IPv6 address", { origin: "http://[::1]:8080" }, true],
+  ["a web page", { origin: "https://evil.example" }, false],
+  ["a web page with a lookalike name", { origin: "http://localhost.evil.example" }, false],
+  ["a sandboxed page", { origin: "null" }, false],
+  ["a page from somewhere else", { origin: "file://" }, false],
+  ["a name that was pointed here (DNS rebinding)", { host: "evil.example" }, false],
+  [
+    "a name that was pointed here, with an origin that looks local",
+    { host: "evil.example:80", origin: "http://localhost" },
+    false,
+  ],
+  ["a loopback name", { host: "localhost:4600" }, true],
+];
+
+for (const [name, sent, isLetIn] of headers) {
+  test(`[RL2] ${name} is ${isLetIn ? "let in" : "closed after the upgrade with 4403"}`, async () => {
+    const { relay } = await startRelay();
+    const client = await RawClient.open(`${relay.url}/room`, { headers: sent });
+    client.send({ type: "syncStep1", stateVector: new Map() });
+    if (isLetIn) {
+      await client.take("syncStep2");
+      await client.close();
+    } else {
+      expect((await client.closed).code).toBe(closeCodes.forbidden);
+      expect(client.received).toEqual([]);
+    }
+  });
+}
+
+const roomPaths: ReadonlyArray<[string, boolean]> = [
+  ["/a", true],
+  ["/AZaz09_-", true],
+  [`/${"x".repeat(200)}`, true],
+  ["/room?token=1", true],
+  ["/", false],
+  [`/${"x".repeat(201)}`, false],
+  ["/a/b", false],
+  ["/a%20b", false],
+  ["/%2e%2e", false],
+  ["/rööm", false],
+];
+
+for (const [path, isRoom] of roomPaths) {
+  test(`[RL3] the path ${path.slice(0, 20)} (${path.length}) is ${isRoom ? "a" : "no"} room name`, async () => {
+    const { relay } = await startRelay();
+    const client = await RawClient.open(`${relay.url}${path}`);
+    client.send({ type: "syncStep1", stateVector: new Map() });
+    if (isRoom) {
+      await client.take("syncStep2");
+      await client.close();
+    } else expect((await client.closed).code).toBe(closeCodes.badRoomName);
+  });
+}
+
+test("[RL3] rooms know nothing of each other", async () => {
+  const { stock } = await startRelay();
+  const [a, b, other] = [stock("one"), stock("one"), stock("two")];
+  await Promise.all([a.synced(), b.synced(), other.synced()]);
+  a.push(1);
+  await b.hasRecords(1);
+  other.push(2);
+  expect(other.firstBytes()).toEqual([2]);
+  expect(b.firstBytes()).toEqual([1]);
+});
+
+test("[RL4] HTTP gets a short plain answer, and other methods none", async () => {
+  const { relay } = await startRelay();
+  const url = relay.url.replace("ws:", "http:");
+  const answer = await fetch(`${url}/room`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toContain("text/plain");
+  expect((await answer.text()).length).toBeLessThan(200);
+  expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);
+});
+
+test("[RL2] a client that offers a subprotocol gets one of them selected", async () => {
+  const { relay } = await startRelay();
+  const client = new RawClient(`${relay.url}/room`, {}, ["coppice", "token.abc"]);
+  await new Promise<void>((resolve) => client.socket.once("open", () => resolve()));
+  expect(client.socket.protocol).toBe("coppice");
+  await client.close();
+});
+
+test("[RL29] the relay has neither Yjs nor a session reader among what it is made of", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
+    "@coppice/core",
+    "@coppice/wire",
+    "lib0",
+    "pino",
+    "ws",
+  ]);
+});
