@@ -68,7 +68,7 @@ export async function createSessionFile(path: string, headerJson: string, entryJ
 }
 
 /** Makes the names in a folder durable, where the system offers it. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   // Windows opens no folders; its file systems write names down by themselves.
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
