@@ -58,8 +58,8 @@ export function followCoppice(args) {
       });
       return Promise.race([found, failed]);
     },
-    stop: async () => {
-      child.process.kill("SIGTERM");
+    stop: async (signal = "SIGTERM") => {
+      child.process.kill(signal);
       await child.ended;
     },
   };

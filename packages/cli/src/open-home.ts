@@ -82,6 +82,29 @@ export async function findSession(
   return { listed, session, isFresh };
 }
 
+/**
+ * As `findSession`, for a command that writes. Rejects `not_synced` when this device has never had all of the session,
+ * so that it has no place in it yet.
+ */
+export async function findWritableSession(
+  opened: OpenHome,
+  reference: string,
+  context: CommandContext,
+): Promise<FoundSession> {
+  const found = await findSession(opened, reference, context);
+  try {
+    await found.session.storage.getLeafId();
+    return found;
+  } catch (error) {
+    if (!(error instanceof SessionError) || error.code !== "not_synced") throw error;
+    throw new SessionError(
+      "not_synced",
+      `This device has not fetched all of ${found.listed.name ?? found.listed.id} yet; run \`coppice sync --once\` when the relay can be reached, then try again.`,
+      { cause: error },
+    );
+  }
+}
+
 /** Says on stderr why what is shown may be old; nothing when the user asked for it or there is no relay. */
 export function remarkStale({ output, offline }: CommandContext, { relay }: Home, status: ReplicaStatus): void {
   if (offline || relay === undefined) return;

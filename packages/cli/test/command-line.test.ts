@@ -260,20 +260,29 @@ describe("the home", () => {
     expect(await modeOf(join(device.home, "store"))).toBe("700");
   });
 
-  it("[CP12] keeps its device and its workspace when init is run again", async () => {
+  it("[CP12, CP56] keeps its device and its workspace when init is run again", async () => {
     const device = await makeDevice("laptop", "ws://127.0.0.1:9");
     const link = await readFile(join(device.home, "workspace-link"), "utf8");
-    const again = await device.runJson(["init", "ws://127.0.0.1:9"]);
-    expect(again.device.name).toBe("laptop");
+    expect(await device.runJson(["init", "ws://127.0.0.1:9"])).toEqual({
+      coppice: "init",
+      version: 1,
+      home: device.home,
+      device: { id: expect.any(String), name: "laptop" },
+      relay: "ws://127.0.0.1:9",
+    });
     expect((await device.run(["init", link.trim()])).code).toBe(0);
     expect((await device.run(["init"])).code).toBe(0);
     expect(await readFile(join(device.home, "workspace-link"), "utf8")).toBe(link);
   });
 
-  it("[CP12] refuses another relay and another workspace", async () => {
+  it("[CP12] refuses another relay, another workspace and another name", async () => {
     const device = await makeDevice("laptop", "ws://127.0.0.1:9");
     const other = await makeDevice("desktop", "ws://127.0.0.1:9");
     const { link } = await other.runJson(["link"]);
+    expect(await device.run(["init", "--name", "phone"])).toMatchObject({
+      code: 1,
+      stderr: `coppice: ${device.home} is the home of the device laptop already; leave --name and --person out, or choose another folder with --home.\n`,
+    });
     for (const from of ["ws://127.0.0.1:10", link]) {
       const result = await device.run(["init", from]);
       expect(result).toMatchObject({

@@ -1,14 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { assistantEntry, userEntry } from "./support/make-entries.ts";
+import { assistantEntry, modelEntry, userEntry } from "./support/make-entries.ts";
 import { makeDevice, makeTempFolder, requireFreshBuild } from "./support/run-coppice.ts";
 import { sampleFile, shortSession, shortSessionId, writeSessionFile } from "./support/session-files.ts";
 
 beforeAll(requireFreshBuild);
 
 describe("import", () => {
-  it("[CP30, CP32] brings every entry in byte for byte, once", async () => {
+  it("[CP30, CP32, CP55] brings every entry in byte for byte, once", async () => {
     const device = await makeDevice("laptop");
     const lines = (await readFile(sampleFile, "utf8")).trimEnd().split("\n").slice(1);
     const first = await device.runJson(["import", sampleFile]);
@@ -67,7 +67,7 @@ describe("import", () => {
 });
 
 describe("append and move", () => {
-  it("[CP33] appends below the leaf, moves, and branches from there", async () => {
+  it("[CP33, CP55] appends below the leaf, moves, and branches from there", async () => {
     const device = await makeDevice("laptop");
     await device.run(["import", await writeSessionFile()]);
     const first = await device.runJson(["append", "Woods", "--role", "user", "And a grove?"]);
@@ -103,6 +103,18 @@ describe("append and move", () => {
     expect(tree.entries.find((entry: { id: string }) => entry.id === entryId)).toMatchObject({ parentId: null });
   });
 
+  it("[CP33] an answer written by hand leaves the model in force and costs nothing", async () => {
+    const device = await makeDevice("laptop");
+    await device.run(["import", await writeSessionFile({ entries: [modelEntry("m1", null)] })]);
+    const before = await device.runJson(["show", "abcd", "--context"]);
+    await device.run(["append", "abcd", "--role", "assistant", "By hand"]);
+    const after = await device.runJson(["show", "abcd", "--context"]);
+    expect(after.context.model).toEqual(before.context.model);
+    expect(after.context.messages).toMatchObject([
+      { role: "assistant", usage: { totalTokens: 0 }, stopReason: "stop" },
+    ]);
+  });
+
   it("[CP33] keeps the leaf of the device from one command to the next", async () => {
     const device = await makeDevice("laptop");
     await device.run(["import", await writeSessionFile()]);
@@ -113,7 +125,7 @@ describe("append and move", () => {
 });
 
 describe("show, log, tree, sessions, status", () => {
-  it("[CP25, CP35] shows the branch of the leaf, of another entry, and what a model would be sent", async () => {
+  it("[CP25, CP54] shows the branch of the leaf, of another entry, and what a model would be sent", async () => {
     const device = await makeDevice("laptop");
     await device.run(["import", await writeSessionFile()]);
     await device.run(["append", "Woods", "--role", "user", "And a grove?"]);
@@ -145,7 +157,7 @@ describe("show, log, tree, sessions, status", () => {
     expect(await device.run(["show", "Woods", "--context", "--branch", "e0000001"])).toMatchObject({ code: 2 });
   });
 
-  it("[CP36] lists entries in log order with device and time, and says where a move went", async () => {
+  it("[CP36, CP54] lists entries in log order with device and time, and says where a move went", async () => {
     const device = await makeDevice("laptop");
     await device.run(["import", await writeSessionFile()]);
     await device.run(["move", "Woods", "e0000001"]);

@@ -35,7 +35,7 @@ const hasEntries =
     line.session.synced;
 
 describe("serve", () => {
-  it("[CP45] prints one line with its address on a free port and ends at SIGTERM and at SIGINT with exit code 0", async () => {
+  it("[CP45, CP46, CP56] prints one line with its address on a free port and ends at SIGTERM and at SIGINT with exit code 0", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const relay = await startRelay();
       expect(relay.url).toBe(`ws://127.0.0.1:${relay.port}`);
@@ -53,7 +53,7 @@ describe("serve", () => {
 });
 
 describe("sync --once", () => {
-  it("[CP44, CP32] fetches what another device imported, byte for byte, and does nothing the second time", async () => {
+  it("[CP44, CP32, CP56] fetches what another device imported, byte for byte, and does nothing the second time", async () => {
     const relay = await startRelay();
     const laptop = await makeDevice("laptop", relay.url);
     await laptop.run(["import", sampleFile]);
@@ -139,6 +139,20 @@ describe("one-shot commands and the relay", () => {
   });
 });
 
+describe("a session that is listed but was never fetched", () => {
+  it("[CP40] is not written to, with a sentence that says what to do", async () => {
+    const { relay, desktop } = await makeWorkspace();
+    await desktop.run(["sessions"]);
+    await relay.stop();
+    expect(await desktop.run(["append", "Woods", "--role", "user", "Too early", "--offline"])).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr:
+        "coppice: This device has not fetched all of Woods yet; run `coppice sync --once` when the relay can be reached, then try again.\n",
+    });
+  });
+});
+
 describe("sync", () => {
   it("[CP43, CP22] shows what one-shot commands append on its own home, brings it over, and shows the device's leaf as its cursor", async () => {
     const { laptop, desktop } = await makeWorkspace();
@@ -221,7 +235,17 @@ describe("a relay's data", () => {
     await startRelay(data, relay.port);
     const desktop = await makeDevice("desktop", (await laptop.runJson(["link"])).link);
     expect((await desktop.runJson(["sync", "--once"])).sessions).toMatchObject([{ name: "Woods", entries: 3 }]);
-    const second = await runCoppice(["serve", "--port", String(relay.port), "--data", await makeTempFolder()]);
-    expect(second.code).toBe(1);
+  });
+
+  it("[CP45] is served by one relay at a time, and by the next one after a kill", async () => {
+    const relay = await startRelay();
+    const second = await runCoppice(["serve", "--port", "0", "--data", relay.dataFolder]);
+    expect(second).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `coppice: A relay serves ${relay.dataFolder} already, at ${relay.url}; use that one, or choose another folder with --data.\n`,
+    });
+    await relay.stop("SIGKILL");
+    await startRelay(relay.dataFolder);
   });
 });

@@ -1,7 +1,8 @@
+import type { AgentMessageLike } from "@coppice/core";
 import { type CliCommand, defineCliCommand } from "../command.ts";
 import { describeEntry } from "../entry-line.ts";
 import { toSessionReference, toShape } from "../json-shapes.ts";
-import { findSession, withHome } from "../open-home.ts";
+import { findWritableSession, withHome } from "../open-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
 import { SaveReport } from "../save-report.ts";
 import { UsageError } from "../usage-error.ts";
@@ -28,12 +29,9 @@ export const appendCommand: CliCommand = defineCliCommand({
         throw new UsageError("--role is empty; write --role user, or the role of whoever says it.");
       const said = text === "-" ? (await readStandardInput(context.stdin)).trimEnd() : text;
       if (said === "") throw new UsageError("The text is empty; write what is said after the role, in quotes.");
-      const { listed, session } = await findSession(opened, reference, context);
-      const entryId = await session.session.appendMessage({
-        role,
-        content: [{ type: "text", text: said }],
-        timestamp: Date.now(),
-      });
+      const { listed, session } = await findWritableSession(opened, reference, context);
+      const model = role === assistantRole ? (await session.session.buildContext()).model : null;
+      const entryId = await session.session.appendMessage(makeMessage(role, said, model));
       const report = new SaveReport(output, opened.home);
       await report.wait(session);
       const entry = await session.storage.getEntry(entryId);
@@ -44,3 +42,28 @@ export const appendCommand: CliCommand = defineCliCommand({
       );
     }),
 });
+
+const assistantRole = "assistant";
+const noUsage = {
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 0,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+
+/**
+ * A message as pi writes it. Agents take the model in force from the last assistant message and add its usage up, so
+ * one that a person wrote names the model that was in force before it, and costs nothing.
+ */
+function makeMessage(
+  role: string,
+  text: string,
+  model: { provider: string; modelId: string } | null,
+): AgentMessageLike {
+  const message = { role, content: [{ type: "text", text }], timestamp: Date.now() };
+  if (role !== assistantRole) return message;
+  const writer = model === null ? {} : { provider: model.provider, model: model.modelId };
+  return { ...message, ...writer, usage: noUsage, stopReason: "stop" };
+}

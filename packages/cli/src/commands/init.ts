@@ -39,7 +39,7 @@ export const initCommand: CliCommand = defineCliCommand({
     const home =
       known === undefined
         ? await createHome(homeFolder, makeDevice(name, person), toInvitation(wanted))
-        : await adapt(known, wanted);
+        : await adapt(known, wanted, { name, person });
     output.print(
       `${home.device.name} is ready: ${home.relay === undefined ? "no relay yet" : `relay ${home.relay}`}, data in ${home.folder}`,
     );
@@ -74,7 +74,20 @@ function makeDevice(name: string | undefined, person: string | undefined): Devic
  * A home keeps its workspace for good, since everything in its store is sealed with keys of that one. What is the same
  * already is fine, and a workspace without a relay may get one.
  */
-async function adapt(home: Home, wanted: Wanted): Promise<Home> {
+async function adapt(
+  home: Home,
+  wanted: Wanted,
+  device: { name: string | undefined; person: string | undefined },
+): Promise<Home> {
+  const isOtherDevice =
+    (device.name !== undefined && device.name !== home.device.name) ||
+    (device.person !== undefined && device.person !== home.device.person);
+  if (isOtherDevice) {
+    throw new SessionError(
+      "storage",
+      `${home.folder} is the home of the device ${home.device.name} already; leave --name and --person out, or choose another folder with --home.`,
+    );
+  }
   const isOtherWorkspace =
     wanted.workspaceKey !== undefined && Buffer.compare(wanted.workspaceKey, home.workspaceKey) !== 0;
   const isOtherRelay = wanted.relay !== undefined && home.relay !== undefined && wanted.relay !== home.relay;

@@ -23,7 +23,11 @@ export const logCommand: CliCommand = defineCliCommand({
       const { storage } = session;
       const entries = await storage.getEntries();
       if (raw) {
-        for (const { id } of entries) output.printRaw((await storage.getEntryJson(id)) ?? "");
+        for (const { id } of entries) {
+          const json = await storage.getEntryJson(id);
+          if (json === undefined) output.remark(`entry ${id} is left out: its content cannot be read`);
+          else output.printRaw(json);
+        }
         return;
       }
       const entryById = new Map(entries.map((entry) => [entry.id, entry]));

@@ -1,7 +1,7 @@
 import { type CliCommand, defineCliCommand } from "../command.ts";
 import { describeEntry } from "../entry-line.ts";
 import { toSessionReference, toShape } from "../json-shapes.ts";
-import { findSession, withHome } from "../open-home.ts";
+import { findWritableSession, withHome } from "../open-home.ts";
 import { resolveEntryId } from "../resolve-reference.ts";
 import { SaveReport } from "../save-report.ts";
 
@@ -20,7 +20,7 @@ export const moveCommand: CliCommand = defineCliCommand({
   run: ({ session: reference, entry: entryReference }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
-      const { listed, session } = await findSession(opened, reference, context);
+      const { listed, session } = await findWritableSession(opened, reference, context);
       const { storage } = session;
       const leafId = entryReference === startWord ? null : resolveEntryId(await storage.getEntries(), entryReference);
       await session.session.moveTo(leafId);

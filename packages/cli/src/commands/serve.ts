@@ -6,6 +6,7 @@ import { type CliCommand, defineCliCommand } from "../command.ts";
 import { readErrorCode } from "../error-sentence.ts";
 import { ensureWritableFolder } from "../home.ts";
 import { toShape } from "../json-shapes.ts";
+import { markServed, refuseServedFolder, unmarkServed } from "../served-folder.ts";
 import { UsageError } from "../usage-error.ts";
 import { waitForStop } from "../wait-for-stop.ts";
 
@@ -51,13 +52,16 @@ export const serveCommand: CliCommand = defineCliCommand({
     const stopSignal = listenForStop();
     const store = await openLmdbStore({ path: dataFolder });
     try {
+      await refuseServedFolder(dataFolder);
       const relay = await listen({ store, host, port, auth: "open" });
       try {
+        await markServed(dataFolder, relay.url);
         output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
         output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder }));
         await waitForStop(stopSignal);
       } finally {
         await relay.close();
+        await unmarkServed(dataFolder);
       }
     } finally {
       await store.close();
