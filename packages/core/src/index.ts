@@ -9,6 +9,8 @@ export type {
   SessionStats,
   SessionStorage,
 } from "./session-storage.ts";
+export type { ContractErrorCode, SessionErrorClass } from "./with-error-class.ts";
+export { withErrorClass } from "./with-error-class.ts";
 
 // Entries, their JSON texts and ids.
 
