@@ -1,0 +1,72 @@
+import { createOperations, type Generation } from "./random-operations.ts";
+import type { Subject } from "./subject.ts";
+
+/** What a lockstep run has done, for tests that it did something at all. */
+export interface LockstepCounts {
+  entries: number;
+  refusals: number;
+  moves: number;
+  contexts: number;
+}
+
+/** How far the two subjects went apart, if they did. */
+export interface Difference {
+  readonly seed: number;
+  readonly step: number;
+  readonly operation: string;
+  readonly expected: unknown;
+  readonly found: unknown;
+}
+
+/** Every so many operations all entries are compared; after each one, those that were added. */
+const FULL_COMPARISON_STEPS = 50;
+
+/** What a run needs besides its subjects. */
+export interface LockstepOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly generation: Generation;
+  /** Called before each operation with its number, to set the clock by. */
+  readonly beforeStep?: (step: number) => void;
+  /** Called after each operation. */
+  readonly afterStep?: () => Promise<void>;
+}
+
+/** Applies the same random operations to both and compares all that can be seen after each. Ends at the first difference. */
+export async function runLockstep(
+  reference: Subject,
+  candidate: Subject,
+  options: LockstepOptions,
+): Promise<{ counts: LockstepCounts; difference?: Difference }> {
+  const { seed, steps, generation } = options;
+  const counts: LockstepCounts = { entries: 0, refusals: 0, moves: 0, contexts: 0 };
+  const operations = createOperations(seed, generation);
+  for (let step = 1; step <= steps; step++) {
+    options.beforeStep?.(step);
+    const { name, run } = operations.next().value;
+    const start = step % FULL_COMPARISON_STEPS === 0 || step === steps ? 0 : reference.ids.length;
+    const [expected, found] = [await seeStep(reference, run, start), await seeStep(candidate, run, start)];
+    if (expected !== found) {
+      return {
+        counts,
+        difference: { seed, step, operation: name, expected: readable(expected), found: readable(found) },
+      };
+    }
+    if (expected.startsWith('{"error"')) counts.refusals++;
+    else if (name === "moveTo") counts.moves++;
+    if (!expected.slice(expected.lastIndexOf("\n")).includes('"error"')) counts.contexts++;
+    counts.entries = reference.ids.length;
+    await options.afterStep?.();
+  }
+  return { counts };
+}
+
+async function seeStep(subject: Subject, run: (subject: Subject) => unknown, start: number): Promise<string> {
+  const outcome = await subject.outcomeOf(run);
+  return `${outcome}\n${await subject.describeState(start)}`;
+}
+
+function readable(text: string): unknown {
+  const [outcome, entries, leaf, context] = text.split("\n").map((line) => JSON.parse(line));
+  return { outcome, entries, leaf, context };
+}

@@ -1,0 +1,86 @@
+import { buildSessionContext, Session, type SessionEntry, type SessionStorage, withErrorClass } from "@coppice/core";
+import * as pi80 from "pi-agent-core-0-80";
+import * as pi82 from "pi-agent-core-0-82";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createStorage, storageKinds } from "./coppice-storages.ts";
+import { type LockstepOptions, runLockstep } from "./lockstep.ts";
+import type { Generation } from "./random-operations.ts";
+import { type LockstepSession, Subject } from "./subject.ts";
+
+const seed = Number(process.env.SIM_SEED ?? 20_261_201);
+const steps = 1_000;
+const startMs = Date.UTC(2026, 0, 2);
+const modules = { "0.80": pi80, "0.82": pi82 };
+
+// Entries of both subjects get the same times, so they can be compared to the letter.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: startMs });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** pi's own session on its own storage in memory: what every other is measured by. */
+function createReference(generation: Generation, metadata: { id: string; createdAt: string }): Subject {
+  const { Session: PiSession, InMemorySessionStorage } = modules[generation];
+  const storage = new InMemorySessionStorage({ metadata });
+  const session = new PiSession(storage as never) as unknown as LockstepSession;
+  return new Subject("pi", session, async () => session);
+}
+
+/** A session, made by `open`, on a new Coppice storage. */
+async function createCandidate(kind: string, open: (storage: SessionStorage) => unknown): Promise<Subject> {
+  const place = await createStorage(kind);
+  onTestFinished(() => place.close());
+  const session = open(place.storage) as LockstepSession;
+  return new Subject(kind, session, async () => open(await place.reopen()) as LockstepSession);
+}
+
+async function expectLockstep(
+  candidate: Subject,
+  generation: Generation,
+  options: Partial<LockstepOptions> = {},
+): Promise<void> {
+  const { id, createdAt } = await candidate.session.getStorage().getMetadata();
+  const reference = createReference(generation, { id, createdAt });
+  const { difference, counts } = await runLockstep(reference, candidate, {
+    seed,
+    steps,
+    generation,
+    beforeStep: (step) => vi.setSystemTime(startMs + step * 1_001),
+    ...options,
+  });
+  expect(difference?.found, JSON.stringify(difference)).toEqual(difference?.expected);
+  expect(difference).toBeUndefined();
+  // A walk that went nowhere would prove nothing.
+  expect(counts.entries).toBeGreaterThan(steps / 2);
+  expect(counts.refusals).toBeGreaterThan(steps / 50);
+  expect(counts.moves).toBeGreaterThan(steps / 50);
+  expect(counts.contexts).toBeGreaterThan(steps / 2);
+}
+
+describe.each(["0.80", "0.82"] as const)("Session of pi-agent-core %s", (generation) => {
+  const { Session: PiSession, SessionError } = modules[generation];
+
+  it.each(storageKinds)("[PI1, PI2] cannot tell Coppice's storage (%s) from pi's own", async (kind) => {
+    const candidate = await createCandidate(
+      kind,
+      (storage) => new PiSession(withErrorClass(storage, SessionError) as never),
+    );
+    await expectLockstep(candidate, generation, {
+      afterStep: async () => {
+        const branch = await candidate.outcomeOf(({ session }) => session.getBranch());
+        const own = async ({ session }: Subject): Promise<unknown> =>
+          buildSessionContext((await session.getBranch()) as SessionEntry[], { rules: "harness" });
+        const theirs = await candidate.outcomeOf(({ session }) => session.buildContext());
+        expect(await candidate.outcomeOf(own), branch).toBe(theirs);
+      },
+    });
+  });
+});
+
+describe("Coppice's Session", () => {
+  it.each(storageKinds)("[PI1] on %s does what pi-agent-core 0.80's does", async (kind) => {
+    await expectLockstep(await createCandidate(kind, (storage) => new Session(storage)), "0.80");
+  });
+});
