@@ -14,7 +14,11 @@ export function collectSecrets(lines: readonly string[]): string[] {
 
 /** The secrets that occur in the bytes, case-sensitively. */
 export function findSecrets(secrets: readonly string[], bytes: Buffer): string[] {
-  return secrets.filter((secret) => bytes.includes(secret));
+  // A printable secret can only stand within a run of printable bytes, and sealed bytes have few: search those alone.
+  const printableRuns = (bytes.toString("latin1").match(/[ -~]{4,}/g) ?? []).join("\n");
+  return secrets.filter((secret) =>
+    /^[ -~]+$/.test(secret) ? printableRuns.includes(secret) : bytes.includes(secret),
+  );
 }
 
 /** All bytes of all files under a folder. */

@@ -17,7 +17,7 @@ export function readPlainSessionFiles(folder: string): PlainSessionFile[] {
     if (!name.endsWith(".jsonl")) continue;
     const path = join(folder, name);
     const [headerLine, ...entryLines] = readFileSync(path, "utf8")
-      .split("\n")
+      .split(/\r?\n/)
       .filter((line) => line.trim() !== "");
     const header = parseObject(headerLine);
     if (headerLine === undefined || header?.version !== 3) continue;

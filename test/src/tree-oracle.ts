@@ -24,19 +24,26 @@ export function countTree(lines: readonly string[]): TreeCounts {
   };
   const entries = all.filter(({ type }) => type !== "leaf");
   const childCounts = new Map<string, number>();
-  const depths = new Map<string, number>();
   let roots = 0;
   for (const entry of entries) {
     const parent = parentOf(entry);
     if (parent === undefined) roots += 1;
     else childCounts.set(parent.id, (childCounts.get(parent.id) ?? 0) + 1);
-    depths.set(entry.id, 1 + (parent === undefined ? 0 : (depths.get(parent.id) ?? 0)));
   }
+  const depthOf = (entry: PlainEntry): number => {
+    const path = new Set<string>();
+    for (let at: PlainEntry | undefined = entry; at !== undefined; at = parentOf(at)) {
+      // A circle reaches no root, so no path ends in it.
+      if (path.has(at.id)) return 0;
+      path.add(at.id);
+    }
+    return path.size;
+  };
   return {
     entries: all.length,
     roots,
     forks: [...childCounts.values()].filter((count) => count > 1).length,
     leaves: entries.filter(({ id }) => !childCounts.has(id)).length,
-    depth: Math.max(0, ...depths.values()),
+    depth: entries.reduce((deepest, entry) => Math.max(deepest, depthOf(entry)), 0),
   };
 }
