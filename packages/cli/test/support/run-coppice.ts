@@ -98,7 +98,8 @@ export function followCoppice(args: readonly string[]): FollowedCommand {
     return { ...(await ended), stdout: printed.map((line) => JSON.stringify(line)).join("\n") };
   };
   onTestFinished(async () => {
-    await stop();
+    // Whatever it is busy with: a test that failed may have left it in any state.
+    await stop("SIGKILL");
   });
   return {
     waitFor: (isWanted) =>
