@@ -1,6 +1,8 @@
 import { Session, SessionError } from "@coppice/core";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
+import { RecordCodec } from "../src/record-codec.ts";
+import { messageContent } from "./helpers.ts";
 import {
   appendChain,
   connect,
@@ -9,8 +11,11 @@ import {
   logIds,
   message,
   openReplica,
+  pushRaw,
   type Replica,
   reopenReplica,
+  roomKeys,
+  sessionId,
   syncAll,
   TestLeafStore,
 } from "./replica.ts";
@@ -145,6 +150,20 @@ describe("my leaf is mine", () => {
     expect(await openReplica("device-b", { log: [...a.log] }).storage.getLeafId()).toBe("a1");
     await a.storage.appendEntry({ type: "leaf", id: "x", parentId: "a1", timestamp: "t", targetId: "nowhere" });
     expect(await openReplica("device-c", { log: [...a.log] }).storage.getLeafId()).toBe("a1");
+  });
+
+  test("[YS22] a record with a number greater than the log is long is last for nobody", async () => {
+    const [a] = await twoDevices();
+    const codec = new RecordCodec({ sessionId, keys: roomKeys });
+    for (const deviceId of ["device-a", "device-z"]) {
+      const id = `forged by ${deviceId}`;
+      const content = messageContent({ id, deviceId, n: 2 ** 40, json: JSON.stringify(message(id, "a1")) });
+      const clock = Y.getState(a.doc.store, a.doc.clientID);
+      pushRaw(a, codec.prepareRecord(content).placeAt({ clientId: a.doc.clientID, clock }));
+    }
+    expect(await logIds(a)).toHaveLength(4);
+    expect(await openReplica("device-a", { log: [...a.log] }).storage.getLeafId()).toBe("a2");
+    expect(await openReplica("device-b", { log: [...a.log] }).storage.getLeafId()).toBe("a2");
   });
 
   test("[YS22] attached while the session is empty: what arrives first decides, once", async () => {
