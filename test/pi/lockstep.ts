@@ -1,4 +1,5 @@
-import { createOperations, type Generation } from "./random-operations.ts";
+import type { Generation } from "./pi-packages.ts";
+import { createOperations } from "./random-operations.ts";
 import type { Subject } from "./subject.ts";
 
 /** What a lockstep run has done, for tests that it did something at all. */

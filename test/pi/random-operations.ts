@@ -1,4 +1,5 @@
 import * as prng from "lib0/prng";
+import type { Generation } from "./pi-packages.ts";
 import type { LockstepSession, Subject } from "./subject.ts";
 
 /** One operation on a session; the same for every subject, since it names entries by their place. */
@@ -6,9 +7,6 @@ export interface Operation {
   readonly name: string;
   run(subject: Subject): unknown;
 }
-
-/** Which generation's operations to choose from. */
-export type Generation = "0.80" | "0.82";
 
 type Make = (random: Random, generation: Generation) => Operation["run"];
 

@@ -1,16 +1,20 @@
-import { buildSessionContext, Session, type SessionEntry, type SessionStorage, withErrorClass } from "@coppice/core";
-import * as pi80 from "pi-agent-core-0-80";
-import * as pi82 from "pi-agent-core-0-82";
+import { buildSessionContext, Session, type SessionEntry, type SessionStorage } from "@coppice/core";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createStorage, storageKinds } from "./coppice-storages.ts";
 import { type LockstepOptions, runLockstep } from "./lockstep.ts";
-import type { Generation } from "./random-operations.ts";
-import { type LockstepSession, Subject } from "./subject.ts";
+import {
+  createCoppiceSubject,
+  createPiSubject,
+  type Generation,
+  generations,
+  openPiSession,
+  toLockstepSession,
+} from "./pi-packages.ts";
+import type { LockstepSession, Subject } from "./subject.ts";
 
 const seed = Number(process.env.SIM_SEED ?? 20_261_201);
 const steps = 1_000;
 const startMs = Date.UTC(2026, 0, 2);
-const modules = { "0.80": pi80, "0.82": pi82 };
 
 // Entries of both subjects get the same times, so they can be compared to the letter.
 beforeEach(() => {
@@ -20,20 +24,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** pi's own session on its own storage in memory: what every other is measured by. */
-function createReference(generation: Generation, metadata: { id: string; createdAt: string }): Subject {
-  const { Session: PiSession, InMemorySessionStorage } = modules[generation];
-  const storage = new InMemorySessionStorage({ metadata });
-  const session = new PiSession(storage as never) as unknown as LockstepSession;
-  return new Subject("pi", session, async () => session);
-}
-
-/** A session, made by `open`, on a new Coppice storage. */
-async function createCandidate(kind: string, open: (storage: SessionStorage) => unknown): Promise<Subject> {
+async function createCandidate(kind: string, open: (storage: SessionStorage) => LockstepSession): Promise<Subject> {
   const place = await createStorage(kind);
   onTestFinished(() => place.close());
-  const session = open(place.storage) as LockstepSession;
-  return new Subject(kind, session, async () => open(await place.reopen()) as LockstepSession);
+  return createCoppiceSubject(place, open);
 }
 
 async function expectLockstep(
@@ -42,7 +36,7 @@ async function expectLockstep(
   options: Partial<LockstepOptions> = {},
 ): Promise<void> {
   const { id, createdAt } = await candidate.session.getStorage().getMetadata();
-  const reference = createReference(generation, { id, createdAt });
+  const reference = createPiSubject(generation, { id, createdAt });
   const { difference, counts } = await runLockstep(reference, candidate, {
     seed,
     steps,
@@ -59,14 +53,9 @@ async function expectLockstep(
   expect(counts.contexts).toBeGreaterThan(steps / 2);
 }
 
-describe.each(["0.80", "0.82"] as const)("Session of pi-agent-core %s", (generation) => {
-  const { Session: PiSession, SessionError } = modules[generation];
-
+describe.each(generations)("Session of pi-agent-core %s", (generation) => {
   it.each(storageKinds)("[PI1, PI2] cannot tell Coppice's storage (%s) from pi's own", async (kind) => {
-    const candidate = await createCandidate(
-      kind,
-      (storage) => new PiSession(withErrorClass(storage, SessionError) as never),
-    );
+    const candidate = await createCandidate(kind, (storage) => openPiSession(generation, storage));
     await expectLockstep(candidate, generation, {
       afterStep: async () => {
         const branch = await candidate.outcomeOf(({ session }) => session.getBranch());
@@ -81,6 +70,6 @@ describe.each(["0.80", "0.82"] as const)("Session of pi-agent-core %s", (generat
 
 describe("Coppice's Session", () => {
   it.each(storageKinds)("[PI1] on %s does what pi-agent-core 0.80's does", async (kind) => {
-    await expectLockstep(await createCandidate(kind, (storage) => new Session(storage)), "0.80");
+    await expectLockstep(await createCandidate(kind, (storage) => toLockstepSession(new Session(storage))), "0.80");
   });
 });
