@@ -7,8 +7,6 @@ import type { Room } from "./room.ts";
 const emptyUpdate = encodeUpdate([]);
 /** An awareness frame that says nothing: proof of life for clients that cannot be pinged. */
 const keepAliveFrame = encodeFrame({ type: "awareness", states: [] });
-/** Positions looked up at a time when a reader lags. */
-const maxLaggingSeqs = 1_000;
 
 /**
  * What one connection still has to get. Not a queue of frames but a list of debts (a position in the log, clients to
@@ -178,11 +176,16 @@ export class Outbox {
   }
 
   async #readLagging(position: number): Promise<void> {
-    const count = Math.min(this.#room.headSeq - position, maxLaggingSeqs);
-    const seqs = Array.from({ length: count }, (_, index) => position + 1 + index);
-    const { structs, next } = await this.#room.readSlice(seqs, 0, () => true);
-    await this.#sendChunks(structs);
-    this.#position = seqs[next - 1] ?? position;
+    const upTo = this.#room.headSeq;
+    const seqs = this.#room.index.seqsAfter(position);
+    for (let next = 0; next < seqs.length; ) {
+      const slice = await this.#room.readSlice(seqs, next, () => true);
+      await this.#sendChunks(slice.structs);
+      if (this.#isClosed) return;
+      next = slice.next;
+      this.#position = seqs[next - 1] ?? upTo;
+    }
+    this.#position = upTo;
   }
 
   #startCatchUp(vector: StateVector): void {

@@ -65,9 +65,24 @@ export class RoomIndex {
         seqs.add(entry.seqs[i] as number);
       }
     }
-    return [...seqs].sort((left, right) => left - right);
+    return toAscending(seqs);
+  }
+
+  /** Positions of all stored updates behind this one that hold something; ascending. */
+  seqsAfter(position: number): number[] {
+    const seqs = new Set<number>();
+    for (const entry of this.#clients.values()) {
+      let first = lastIndexNotAbove(entry.seqs, position);
+      if ((entry.seqs[first] as number) <= position) first += 1;
+      for (let i = first; i < entry.seqs.length; i += 1) seqs.add(entry.seqs[i] as number);
+    }
+    return toAscending(seqs);
   }
 }
+
+const toAscending = (seqs: ReadonlySet<number>): number[] => [...seqs].sort((left, right) => left - right);
+
+/** Index of the last element that is not above the value; 0 when all are. */
 
 function lastIndexNotAbove(sorted: readonly number[], value: number): number {
   let low = 0;

@@ -4,7 +4,6 @@ import {
   admitStructs,
   chunkStructs,
   encodeFrame,
-  maxChunkBytes,
   offenceToCloseReason,
   parseUpdate,
   type Struct,
@@ -39,6 +38,9 @@ export interface Delivered {
   /** Something before a part of it is missing; that part was dropped. */
   readonly hasGap: boolean;
 }
+
+/** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */
+const sliceBytes = 1024 * 1024;
 
 /** One chunk on its way to the disk. Never rejects: it is looked at only when those before it are settled. */
 interface PendingChunk {
@@ -276,13 +278,7 @@ export class Room {
   /** Reads a part of the stored updates at these positions; see `readLogSlice`. Only indexed structs are given. */
   readSlice(seqs: readonly number[], from: number, isWanted: (struct: Struct) => boolean): Promise<LogSlice> {
     const isIndexed = (struct: Struct, seq: number): boolean => this.index.seqOf(struct.client, struct.clock) === seq;
-    return readLogSlice(
-      this.#log,
-      seqs,
-      from,
-      maxChunkBytes,
-      (struct, seq) => isWanted(struct) && isIndexed(struct, seq),
-    );
+    return readLogSlice(this.#log, seqs, from, sliceBytes, (struct, seq) => isWanted(struct) && isIndexed(struct, seq));
   }
 
   /** Waits for what is on its way to the disk, then releases the log. */
