@@ -53,7 +53,7 @@ describe.each(generations)("AgentHarness of pi-agent-core %s", (generation) => {
     for (const type of ["message", "leaf", "branch_summary", "compaction", "label", "active_tools_change"]) {
       expect(kinds).toContain(type);
     }
-    const refusals = played.map(({ outcome }) => outcome.error?.code).filter((code) => code !== undefined);
+    const refusals = played.map(({ outcome }) => outcome.code).filter((code) => code !== undefined);
     expect(new Set(refusals)).toEqual(new Set(["invalid_argument", "compaction", "session"]));
     expect(JSON.stringify(played)).toContain('"busy"');
   });

@@ -6,7 +6,7 @@ import type { LockstepSession, Subject } from "./subject.ts";
 /** What one step of the conversation came to, with all that could be seen after it. */
 export interface ConversationStep {
   readonly name: string;
-  readonly outcome: { readonly value?: unknown; readonly error?: { readonly code: string; readonly message: string } };
+  readonly outcome: { readonly value?: unknown; readonly code?: string; readonly message?: string };
   readonly requests: readonly unknown[];
   /** The entries the step added. */
   readonly added: readonly { readonly type: string }[];
@@ -125,10 +125,7 @@ export async function playConversation(
     }
     const [firstEntry, firstRequest] = [subject.ids.length, model.requests.length];
     const find = (text: string, nth = -1): Promise<string> => findEntry(subject, text, nth);
-    const outcome = await subject.outcomeOf(() => run({ harness, session: subject.session, model, find }));
-    const [added, leaf, context] = (await subject.describeState(firstEntry))
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const view = await subject.see(() => run({ harness, session: subject.session, model, find }), firstEntry);
     const requests = model.requests.slice(firstRequest).map(({ sessionId, ...request }) => ({
       ...request,
       // pi makes up an id for a request beside the conversation.
@@ -136,11 +133,11 @@ export async function playConversation(
     }));
     played.push({
       name,
-      outcome: JSON.parse(outcome),
+      outcome: JSON.parse(view.outcome),
       requests: JSON.parse(subject.describe(requests)),
-      added,
-      leaf,
-      context,
+      added: JSON.parse(view.entries),
+      leaf: JSON.parse(view.leaf),
+      context: JSON.parse(view.context),
     });
   }
   return played;

@@ -10,7 +10,7 @@ import {
   openPiSession,
   toLockstepSession,
 } from "./pi-packages.ts";
-import type { LockstepSession, Subject } from "./subject.ts";
+import { attempt, type LockstepSession, type Subject } from "./subject.ts";
 
 const seed = Number(process.env.SIM_SEED ?? 20_261_201);
 const steps = 1_000;
@@ -44,7 +44,6 @@ async function expectLockstep(
     beforeStep: (step) => vi.setSystemTime(startMs + step * 1_001),
     ...options,
   });
-  expect(difference?.found, JSON.stringify(difference)).toEqual(difference?.expected);
   expect(difference).toBeUndefined();
   // A walk that went nowhere would prove nothing.
   expect(counts.entries).toBeGreaterThan(steps / 2);
@@ -57,12 +56,11 @@ describe.each(generations)("Session of pi-agent-core %s", (generation) => {
   it.each(storageKinds)("[PI1, PI2] cannot tell Coppice's storage (%s) from pi's own", async (kind) => {
     const candidate = await createCandidate(kind, (storage) => openPiSession(generation, storage));
     await expectLockstep(candidate, generation, {
-      afterStep: async () => {
-        const branch = await candidate.outcomeOf(({ session }) => session.getBranch());
-        const own = async ({ session }: Subject): Promise<unknown> =>
-          buildSessionContext((await session.getBranch()) as SessionEntry[], { rules: "harness" });
-        const theirs = await candidate.outcomeOf(({ session }) => session.buildContext());
-        expect(await candidate.outcomeOf(own), branch).toBe(theirs);
+      // What Coppice makes of a branch is what pi makes of it, also of the shortened one of 0.82.
+      afterStep: async ({ context }) => {
+        const build = async (): Promise<unknown> =>
+          buildSessionContext((await candidate.session.getBranch()) as SessionEntry[], { rules: "harness" });
+        expect(candidate.describe(await attempt(build))).toBe(context);
       },
     });
   });

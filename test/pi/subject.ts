@@ -25,8 +25,15 @@ export interface LockstepSession {
   moveTo(id: string | null, summary?: object): Promise<string | undefined>;
 }
 
-/** What an operation came to, as text that two subjects can be compared by: a value, or an error's code and message. */
-export type Outcome = string;
+/** What can be seen after an operation, each part as JSON that speaks of entries by number: equal text, equal session. */
+export interface StepView {
+  /** The operation's value, or its error's code and message. */
+  readonly outcome: string;
+  /** The entries from a given one on. */
+  readonly entries: string;
+  readonly leaf: string;
+  readonly context: string;
+}
 
 const idPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?/g;
 
@@ -58,25 +65,20 @@ export class Subject {
     return this.ids[Math.floor(fraction * this.ids.length)] ?? "nobody";
   }
 
-  /** Runs something and says what it came to. */
-  async outcomeOf(run: (subject: Subject) => unknown): Promise<Outcome> {
-    try {
-      const value = await run(this);
-      await this.#numberNewEntries();
-      return this.describe({ value });
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      await this.#numberNewEntries();
-      return this.describe({ error: { code: (error as { code?: unknown }).code, message: error.message } });
+  /** Runs an operation and looks at the session afterwards; of the entries, at those from number `firstEntry` on. */
+  async see(run: (subject: Subject) => unknown, firstEntry: number): Promise<StepView> {
+    const outcome = await attempt(() => run(this));
+    const entries = await this.session.getEntries();
+    for (const { id } of entries.slice(this.ids.length)) {
+      this.#numberById.set(id, this.ids.length);
+      this.ids.push(id);
     }
-  }
-
-  /** Everything that can be seen without knowing an id: the leaf, the entries from `start` on, the context. */
-  async describeState(start: number): Promise<Outcome> {
-    const entries = (await this.session.getEntries()).slice(start);
-    const leaf = await this.outcomeOf(() => this.session.getLeafId());
-    const context = await this.outcomeOf(() => this.session.buildContext());
-    return `${this.describe(entries)}\n${leaf}\n${context}`;
+    return {
+      outcome: this.describe(outcome),
+      entries: this.describe(entries.slice(firstEntry)),
+      leaf: this.describe(await attempt(() => this.session.getLeafId())),
+      context: this.describe(await attempt(() => this.session.buildContext())),
+    };
   }
 
   /** As JSON, without what is undefined, every id replaced by its entry's number. */
@@ -87,13 +89,14 @@ export class Subject {
       return number === undefined ? id : `entry ${number}`;
     });
   }
+}
 
-  async #numberNewEntries(): Promise<void> {
-    const entries = await this.session.getEntries();
-    for (let number = this.ids.length; number < entries.length; number++) {
-      const id = entries[number]?.id ?? "";
-      this.ids.push(id);
-      this.#numberById.set(id, number);
-    }
+/** What something came to: a value, or an error's code and message. */
+export async function attempt(run: () => unknown): Promise<{ value: unknown } | { code: unknown; message: string }> {
+  try {
+    return { value: await run() };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { code: (error as { code?: unknown }).code, message: error.message };
   }
 }
