@@ -25,12 +25,16 @@ export interface DeviceProcess {
   stop(): Promise<void>;
 }
 
+/** Children get no flags of the test runner: its import conditions would make them look for source. */
+const execArgv: string[] = [];
+
 // Children run the built code; this file may itself run from source, so the path is spelt from the package root.
 const builtFile = (name: string): string => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 
 /** Starts a relay on a data folder; port 0 takes a free one. */
 export async function startRelayProcess(dataDir: string, port = 0): Promise<RelayProcess> {
   const child = fork(builtFile("relay-process.js"), [dataDir, String(port)], {
+    execArgv,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const started = await Promise.race([
@@ -49,7 +53,10 @@ export async function startRelayProcess(dataDir: string, port = 0): Promise<Rela
 
 /** Starts a device process; it does nothing before its `open` call. */
 export function startDeviceProcess(): DeviceProcess {
-  const child = fork(builtFile("device-process.js"), [], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(builtFile("device-process.js"), [], {
+    execArgv,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
   let calls = 0;
   child.on("message", ({ call, answer, error }: DeviceResponse) => {

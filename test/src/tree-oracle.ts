@@ -27,8 +27,8 @@ export function countTree(lines: readonly string[]): TreeCounts {
   let roots = 0;
   for (const entry of entries) {
     const parent = parentOf(entry);
-    if (parent === undefined) roots += 1;
-    else childCounts.set(parent.id, (childCounts.get(parent.id) ?? 0) + 1);
+    if (!entry.parentId) roots += 1;
+    else if (parent !== undefined) childCounts.set(parent.id, (childCounts.get(parent.id) ?? 0) + 1);
   }
   const depthOf = (entry: PlainEntry): number => {
     const path = new Set<string>();
