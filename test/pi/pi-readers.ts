@@ -24,8 +24,8 @@ export interface PiReading {
 /** In the order in which they came out. */
 export const piReaders: readonly PiReader[] = ["0.80", "0.82", "1.6"];
 
-// The package's entry needs Node 22 for other things; the module of the session manager is the one the entry exports.
-const { SessionManager: PiSessionManager }: { SessionManager: typeof SessionManager } = await import(
+/** The session manager of pi's coding agent 1.6: the package's entry, which exports it, needs Node 22 for other things. */
+export const { SessionManager: PiSessionManager }: { SessionManager: typeof SessionManager } = await import(
   new URL("core/session-manager.js", import.meta.resolve("pi-coding-agent-1-6")).href
 );
 

@@ -1,5 +1,5 @@
-import * as prng from "lib0/prng";
 import type { Generation } from "./pi-packages.ts";
+import { Random } from "./random.ts";
 import { attempt, type LockstepSession, type Subject } from "./subject.ts";
 
 /** One operation on a session; the same for every subject, since it names entries by their place. */
@@ -10,21 +10,6 @@ export interface Operation {
 
 type Make = (random: Random, generation: Generation) => Operation["run"];
 
-const words = [
-  "fix",
-  "the",
-  "flaky",
-  "login",
-  "test",
-  "Grüße",
-  "木",
-  "\u2028",
-  "🌳",
-  '"quoted"',
-  "a\nb",
-  "",
-  "  padded ",
-];
 const labels = ["start", "  padded ", "", "   ", undefined, "木"];
 const levels = ["off", "minimal", "low", "medium", "high"];
 const entryTypes = ["message", "label", "leaf", "session_info", "compaction", "branch_summary", "custom", "nothing"];
@@ -220,42 +205,4 @@ function withId(
     const id = choice === "none" ? none : choice === "wrong" ? "nobody" : subject.idAt(fraction);
     return run(subject.session, id as string);
   };
-}
-
-/** Choices from a seed. */
-class Random {
-  readonly #generator: prng.PRNG;
-
-  constructor(seed: number) {
-    this.#generator = prng.create(seed);
-  }
-
-  int(min: number, max: number): number {
-    return prng.int32(this.#generator, min, max);
-  }
-
-  /** From `min` to below 1. */
-  fraction(min: number): number {
-    return min + prng.real53(this.#generator) * (1 - min) * 0.999_999;
-  }
-
-  bool(chance: number): boolean {
-    return prng.real53(this.#generator) < chance;
-  }
-
-  of<Item>(items: readonly Item[]): Item {
-    return items[this.int(0, items.length - 1)] as Item;
-  }
-
-  list(items: readonly string[]): string[] {
-    return items.filter(() => this.bool(0.5));
-  }
-
-  text(): string {
-    return Array.from({ length: this.int(0, 6) }, () => this.of(words)).join(" ");
-  }
-
-  data(): unknown {
-    return this.of<unknown>([undefined, null, 0, "text", { list: [1, 2], deep: { text: this.text() } }, [this.text()]]);
-  }
 }

@@ -92,7 +92,7 @@ export function entryToContextMessages(
   const timestamp = new Date(entry.timestamp).getTime();
   switch (entry.type) {
     case "message":
-      return [entry.message];
+      return [options.rules === "coding-agent" ? withContent(entry.message) : entry.message];
     case "custom_message": {
       const { customType, content, display, details } = entry;
       return [{ role: "custom", customType, content, display, details, timestamp }];
@@ -111,6 +111,13 @@ export function entryToContextMessages(
     default:
       return [];
   }
+}
+
+/** pi 1.6 does not check what it reads, so it puts empty content where a message has none and its models would fail. */
+function withContent(message: AgentMessageLike): AgentMessageLike {
+  if (message.content !== null && message.content !== undefined) return message;
+  if (message.role === "system") return { ...message, content: "" };
+  return ["user", "assistant", "toolResult"].includes(message.role) ? { ...message, content: [] } : message;
 }
 
 /** Thinking level, model and tools as the whole path leaves them: the last entry that says so decides. */
