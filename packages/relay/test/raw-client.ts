@@ -80,10 +80,15 @@ export class RawClient {
         return found;
       }
       if (this.#end !== undefined) throw new Error(`closed with ${this.#end.code} while waiting for a frame`);
-      await new Promise<void>((resolve) => {
-        this.#wake.push(resolve);
-      });
+      await this.nextFrame();
     }
+  }
+
+  /** Settles when another frame has come, or the connection has ended. */
+  nextFrame(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake.push(resolve);
+    });
   }
 
   /** Settles when the relay says that this many structs of a client are durable. */
