@@ -1,6 +1,7 @@
-/** `npm run check:corpus -- FOLDER`: brings what it needs, then checks every session file of a folder. */
+/** `npm run check:corpus -- FOLDER`: brings what it needs, then checks every session file of a folder: reading, network, command. */
 import { stat } from "node:fs/promises";
-import { installPackages, requireNode, runTool } from "./toolchain.mjs";
+import { join, resolve } from "node:path";
+import { buildPackages, installPackages, requireNode, rootFolder, runStep } from "./toolchain.mjs";
 
 requireNode();
 const [folder, ...more] = process.argv.slice(2);
@@ -15,11 +16,16 @@ if (!isFolder || more.length > 0) {
   console.error("Usage: npm run check:corpus -- FOLDER   (session files, with or without an expected.json)");
   process.exitCode = 2;
 } else {
-  process.exitCode =
-    (await installPackages()) || (await runTool("build", "typescript/bin/tsc", ["-b", "packages/storage-jsonl"]));
+  process.exitCode = (await installPackages()) || (await buildPackages());
   if (process.exitCode === 0) {
     // In test/, because only there the packages can be imported by their names.
     const { checkCorpus } = await import("../test/check-corpus.mjs");
     process.exitCode = await checkCorpus(folder);
+    // The same files through a real relay and device processes, then through the command alone.
+    for (const script of ["check-network.js", "check-command.js"]) {
+      const path = join(rootFolder, "test", "dist", script);
+      const code = await runStep(script.slice(0, -3), process.execPath, [path, resolve(folder)], { showOutput: true });
+      process.exitCode ||= code;
+    }
   }
 }
