@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const commandPath = fileURLToPath(new URL("../bin/coppice.mjs", import.meta.resolve("coppice")));
 
 /** A command that failed: what it was, its exit code, and what it said. */
-export class CommandError extends Error {
+class CommandError extends Error {
   name = "CommandError";
 }
 

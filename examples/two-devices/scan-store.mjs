@@ -23,7 +23,7 @@ export function countReadableEntries(entryJsons, text) {
 }
 
 /** Words of all strings in a value; the names of fields are in every session and are left out. */
-export function readSaidWords(value) {
+function readSaidWords(value) {
   if (typeof value === "string") return value.match(wordPattern) ?? [];
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap(readSaidWords);

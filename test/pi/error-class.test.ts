@@ -21,7 +21,7 @@ async function rejectionOf(call: Promise<unknown>): Promise<unknown> {
 describe.each(generations)("a storage that rejects as pi-agent-core %s does", (generation) => {
   const PiSessionError = pi[generation].core.SessionError;
 
-  it.each(storageKinds)("[PI2] %s rejects with pi's class, the code and message, and the cause", async (kind) => {
+  it.each(storageKinds)("[PI4] %s rejects with pi's class, the code and message, and the cause", async (kind) => {
     const storage = withErrorClass(await openStorage(kind), PiSessionError);
     const error = await rejectionOf(storage.setLeafId("nobody"));
     expect(error).toBeInstanceOf(PiSessionError);
@@ -29,7 +29,7 @@ describe.each(generations)("a storage that rejects as pi-agent-core %s does", (g
     expect((error as Error).cause).toBeInstanceOf(SessionError);
   });
 
-  it("[PI2] a code that pi does not know becomes storage, and the cause tells which", async () => {
+  it("[PI4] a code that pi does not know becomes storage, and the cause tells which", async () => {
     const storage = withErrorClass(await openStorage("memory"), PiSessionError);
     await storage.close();
     expect(await rejectionOf(storage.setLeafId(null))).toMatchObject({
@@ -39,7 +39,7 @@ describe.each(generations)("a storage that rejects as pi-agent-core %s does", (g
     });
   });
 
-  it("[PI2] an error of another class passes as it is", async () => {
+  it("[PI4] an error of another class passes as it is", async () => {
     const storage = await openStorage("memory");
     const mistake = new TypeError("a mistake of the caller");
     storage.getEntries = () => Promise.reject(mistake);
@@ -47,7 +47,7 @@ describe.each(generations)("a storage that rejects as pi-agent-core %s does", (g
   });
 });
 
-it("[PI2] what a storage has beyond the contract is there too", async () => {
+it("[PI4] what a storage has beyond the contract is there too", async () => {
   const storage = await openStorage("yjs");
   if (!(storage instanceof YjsSessionStorage)) throw new Error("The example's storage is another class");
   const wrapped = withErrorClass(storage, pi["0.80"].core.SessionError);

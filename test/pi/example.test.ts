@@ -5,7 +5,7 @@ import { createStorage, storageKinds } from "./coppice-storages.ts";
 const exampleModule = "@coppice/example-pi-harness/run.mjs";
 const { runExample }: { runExample(print: (line: string) => void): Promise<void> } = await import(exampleModule);
 
-it("[PI4] the example holds its conversation on every storage and finds it the same after reopening", async () => {
+it("[PI12] the example holds its conversation on every storage and finds it the same after reopening", async () => {
   const lines: string[] = [];
   await runExample((line) => lines.push(line));
   expect(lines).toEqual(
@@ -16,7 +16,7 @@ it("[PI4] the example holds its conversation on every storage and finds it the s
   expect(lines).toHaveLength(3);
 });
 
-it.each(storageKinds)("[PI4] the example's %s storage keeps what was appended without waiting", async (kind) => {
+it.each(storageKinds)("[PI12] the example's %s storage keeps what was appended without waiting", async (kind) => {
   const place = await createStorage(kind);
   onTestFinished(() => place.close());
   const ids = Array.from({ length: 20 }, (_, index) => `entry-${index}`);
@@ -36,6 +36,6 @@ it.each(storageKinds)("[PI4] the example's %s storage keeps what was appended wi
   await Promise.all(appended);
 });
 
-it("[PI4] a kind that does not exist is named with those that do", async () => {
+it("[PI12] a kind that does not exist is named with those that do", async () => {
   await expect(createStorage("paper")).rejects.toThrow('No storage "paper"; there are: memory, jsonl, yjs');
 });

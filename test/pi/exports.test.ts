@@ -9,17 +9,21 @@ import { createStorage } from "./coppice-storages.ts";
 import { type PiReader, type PiReading, readWithPi } from "./pi-readers.ts";
 import { findSessionFolders } from "./session-folders.ts";
 
-/** So many entries of each file are taken as the place to stand on, besides its leaf and before the first. */
-const LEAVES_PER_FILE = 4;
+/** So many entries of a file are taken as the place to stand on, besides its leaf and before the first. */
+const LEAVES_PER_FILE = 5;
+/** Of files with more entries fewer: reading them takes pi a second. */
+const LARGE_FILE_ENTRIES = 500;
+const LEAVES_PER_LARGE_FILE = 1;
 
 /** Where to stand: not where a branch leads to no root, which none of pi's readers survives. */
 async function findLeaves(storage: SessionStorage): Promise<(string | null)[]> {
   const entries = await storage.getEntries();
-  const step = Math.max(1, Math.floor(entries.length / LEAVES_PER_FILE));
+  const count = entries.length > LARGE_FILE_ENTRIES ? LEAVES_PER_LARGE_FILE : LEAVES_PER_FILE;
+  const step = Math.ceil((entries.length + 1) / (count + 1));
   const candidates = [
     await storage.getLeafId(),
     null,
-    ...entries.filter((_, index) => index % step === 0).map(({ id }) => id),
+    ...entries.filter((_, index) => (index + 1) % step === 0).map(({ id }) => id),
   ];
   const leaves = new Set<string | null>();
   for (const id of candidates) if (await hasRoot(storage, id)) leaves.add(id);

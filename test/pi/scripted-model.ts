@@ -1,7 +1,7 @@
 import type * as PiAi from "pi-ai-0-80";
 
 /** What a model was asked, as far as the session decides it. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly model: string;
   readonly reasoning: unknown;
   readonly sessionId: unknown;

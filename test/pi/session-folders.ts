@@ -22,7 +22,7 @@ export interface ExpectedFile {
 }
 
 /** What a reader was seen to find. */
-export interface ExpectedReading {
+interface ExpectedReading {
   readonly opened: boolean;
   readonly entries: number;
   readonly leaf: string;

@@ -15,9 +15,12 @@ export function collectSecrets(lines: readonly string[]): string[] {
 /** The secrets that occur in the bytes, case-sensitively. */
 export function findSecrets(secrets: readonly string[], bytes: Buffer): string[] {
   // A printable secret can only stand within a run of printable bytes, and sealed bytes have few: search those alone.
-  const printableRuns = (bytes.toString("latin1").match(/[ -~]{4,}/g) ?? []).join("\n");
-  return secrets.filter((secret) =>
-    /^[ -~]+$/.test(secret) ? printableRuns.includes(secret) : bytes.includes(secret),
+  const text = bytes.toString("latin1");
+  const printableRuns = (text.match(/[ -~]{4,}/g) ?? []).join("\n");
+  const wholeWords = new Set(text.match(/[A-Za-z]{8,}/g));
+  return secrets.filter(
+    (secret) =>
+      wholeWords.has(secret) || (/^[ -~]+$/.test(secret) ? printableRuns.includes(secret) : bytes.includes(secret)),
   );
 }
 

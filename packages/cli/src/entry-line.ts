@@ -69,7 +69,7 @@ export function describeEntry(entry: SessionEntry): EntryLine {
 }
 
 /** First line of a message; falls back to its tool calls, its error, and at last to saying that it is empty. */
-export function describeMessage(message: AgentMessageLike): string {
+function describeMessage(message: AgentMessageLike): string {
   if (typeof message.command === "string") return firstPrintableLine(`$ ${message.command}`);
   const said = describeContent(message.content);
   if (message.role === "toolResult" && typeof message.toolName === "string") {

@@ -3,7 +3,7 @@ import type { Result } from "@coppice/core";
 import type { CloseReason } from "@coppice/wire";
 
 /** What a connection may do in its room. Roles that may only read come with tokens. */
-export type Role = "write";
+type Role = "write";
 
 /** Why a connection is not let in: the close code to use and a sentence for the client. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import type { StateVector, Struct } from "@coppice/wire";
 
 /** Where the structs of one client are: the structs from `clocks[i]` to the one before `clocks[i + 1]` are in update `seqs[i]`. */
-interface ClientIndex {
+export interface ClientIndex {
   /** Number of structs held. */
   held: number;
   readonly clocks: number[];
@@ -23,6 +23,20 @@ export class RoomIndex {
   /** Clients that have at least one struct. */
   clients(): Iterable<number> {
     return this.#clients.keys();
+  }
+
+  get clientCount(): number {
+    return this.#clients.size;
+  }
+
+  /** All there is, for a snapshot. */
+  *entries(): Generator<{ client: number } & Readonly<ClientIndex>> {
+    for (const [client, entry] of this.#clients) yield { client, ...entry };
+  }
+
+  /** Puts back one client of a snapshot. */
+  restore(client: number, held: number, clocks: number[], seqs: number[]): void {
+    this.#clients.set(client, { held, clocks, seqs });
   }
 
   /** Number of structs held of every client, as a copy. */

@@ -10,6 +10,7 @@ import {
 } from "@coppice/wire";
 import type { Logger } from "pino";
 import type { Refusal } from "./authorize.ts";
+import { decodeIndexSnapshot, encodeIndexSnapshot, type IndexSnapshot, indexSnapshotName } from "./index-snapshot.ts";
 import { type LogSlice, parseStoredUpdate, readLogSlice } from "./log-slice.ts";
 import { RecentUpdates } from "./recent-updates.ts";
 import type { RelayLimits } from "./relay-limits.ts";
@@ -42,6 +43,11 @@ export interface Delivered {
 /** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */
 const sliceBytes = 1024 * 1024;
 
+/** After this many updates the index is written down; until then a room that is opened reads them. */
+const updatesPerSnapshot = 2_000;
+/** Fewer than this are read faster than a snapshot is worth writing. */
+const minUpdatesPerSnapshot = 200;
+
 /** One chunk on its way to the disk. Never rejects: it is looked at only when those before it are settled. */
 interface PendingChunk {
   readonly structs: readonly Struct[];
@@ -52,6 +58,7 @@ interface PendingChunk {
 interface RoomOptions {
   readonly name: string;
   readonly log: UpdateLog;
+  readonly snapshot: IndexSnapshot;
   readonly limits: RelayLimits;
   readonly logger: Logger;
 }
@@ -66,7 +73,7 @@ interface RoomOptions {
 export class Room {
   readonly name: string;
   /** What is durable. */
-  readonly index: RoomIndex = new RoomIndex();
+  readonly index: RoomIndex;
   readonly cursors: RoomCursors = new RoomCursors();
   readonly recent: RecentUpdates;
   readonly #log: UpdateLog;
@@ -75,34 +82,39 @@ export class Room {
   readonly #accepted = new Map<number, number>();
   readonly #committedClients = new Set<number>();
   #commits: Promise<void> = Promise.resolve();
-  #headSeq = 0;
+  #headSeq: number;
+  /** Position of the newest index snapshot. */
+  #snapshotSeq: number;
   #version = 0;
   #isFanOutScheduled = false;
   #failure: unknown;
 
-  private constructor({ name, log, limits, logger }: RoomOptions) {
+  private constructor({ name, log, snapshot, limits, logger }: RoomOptions) {
     this.name = name;
+    this.index = snapshot.index;
+    this.#headSeq = snapshot.upTo;
+    this.#snapshotSeq = snapshot.upTo;
     this.recent = new RecentUpdates(limits.maxRecentBytes);
     this.#log = log;
     this.#logger = logger;
   }
 
   /** Opens a room from its log. Rejects when the log cannot be opened or read; then nothing was changed. */
-  static async open(store: UpdateStore, options: Omit<RoomOptions, "log">): Promise<Room> {
+  static async open(store: UpdateStore, options: Omit<RoomOptions, "log" | "snapshot">): Promise<Room> {
     const log = await store.openLog(options.name);
-    const room = new Room({ ...options, log });
     try {
+      const room = new Room({ ...options, log, snapshot: await readSnapshot(log) });
       await room.#readIndex();
+      return room;
     } catch (error) {
       await log.close();
       throw error;
     }
-    return room;
   }
 
   async #readIndex(): Promise<void> {
     const budget = new TurnBudget();
-    for await (const { seq, update } of this.#log.read()) {
+    for await (const { seq, update } of this.#log.read(this.#snapshotSeq)) {
       this.#indexStoredUpdate(seq, update);
       await budget.spend();
     }
@@ -248,6 +260,16 @@ export class Room {
     }
     member.acknowledge(clients);
     this.#scheduleFanOut();
+    if (this.#headSeq - this.#snapshotSeq >= updatesPerSnapshot) this.#writeSnapshot();
+  }
+
+  /** Not waited for: it only saves reading, and a newer one comes. */
+  #writeSnapshot(): void {
+    this.#snapshotSeq = this.#headSeq;
+    const bytes = encodeIndexSnapshot({ index: this.index, upTo: this.#headSeq });
+    this.#log.writeDerived(indexSnapshotName, bytes).catch((error: unknown) => {
+      this.#logger.warn({ room: this.name, err: error }, "the index snapshot of a room was not written");
+    });
   }
 
   /** Once per turn of the event loop, so that everything of one group commit goes out together. */
@@ -284,8 +306,17 @@ export class Room {
   /** Waits for what is on its way to the disk, then releases the log. */
   async close(): Promise<void> {
     await this.#commits;
+    if (this.isUsable && this.#headSeq - this.#snapshotSeq >= minUpdatesPerSnapshot) this.#writeSnapshot();
     await this.#log.close();
   }
+}
+
+async function readSnapshot(log: UpdateLog): Promise<IndexSnapshot> {
+  const bytes = await log.readDerived(indexSnapshotName);
+  const snapshot = bytes === undefined ? undefined : decodeIndexSnapshot(bytes);
+  // A snapshot of more than there is belongs to another log.
+  if (snapshot === undefined || snapshot.upTo > log.lastSeq()) return { index: new RoomIndex(), upTo: 0 };
+  return snapshot;
 }
 
 function refuseBy(offence: Parameters<typeof offenceToCloseReason>[0]): Result<never, Refusal> {

@@ -6,8 +6,8 @@ export interface StoreHooks {
   beforeCommit?: (log: string, updates: readonly Uint8Array[]) => Promise<void>;
   /** Called when a log is opened. */
   beforeOpen?: (log: string) => Promise<void>;
-  /** Called when reading begins. */
-  beforeRead?: (log: string) => Promise<void>;
+  /** Called when reading begins, with the position to read after. */
+  beforeRead?: (log: string, after: number) => Promise<void>;
 }
 
 /**
@@ -16,6 +16,7 @@ export interface StoreHooks {
  */
 export class MemoryUpdateStore implements UpdateStore {
   readonly logs = new Map<string, StoredUpdate[]>();
+  readonly derived = new Map<string, Uint8Array>();
   readonly hooks: StoreHooks = {};
   openCount = 0;
   readonly #values = new Map<string, Uint8Array>();
@@ -101,7 +102,7 @@ class MemoryUpdateLog implements UpdateLog {
   }
 
   async *read(after = 0): AsyncIterable<StoredUpdate> {
-    await this.#store.hooks.beforeRead?.(this.#name);
+    await this.#store.hooks.beforeRead?.(this.#name, after);
     for (const stored of this.#updates.slice(after)) yield stored;
   }
 
@@ -113,11 +114,13 @@ class MemoryUpdateLog implements UpdateLog {
     throw new SessionError("storage", "a relay does not merge its logs");
   }
 
-  async readDerived(): Promise<Uint8Array | undefined> {
-    return undefined;
+  async readDerived(name: string): Promise<Uint8Array | undefined> {
+    return this.#store.derived.get(`${this.#name}/${name}`);
   }
 
-  async writeDerived(): Promise<void> {}
+  async writeDerived(name: string, data: Uint8Array): Promise<void> {
+    this.#store.derived.set(`${this.#name}/${name}`, data);
+  }
 
   onForeignAppend(): () => void {
     return () => {};

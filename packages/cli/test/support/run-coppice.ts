@@ -75,14 +75,14 @@ export async function runCoppice(args: readonly string[], options: RunOptions = 
 }
 
 /** Runs `coppice` with `--json` and settles with what it printed; throws when it failed. */
-export async function runCoppiceJson(args: readonly string[], options?: RunOptions): Promise<JsonLine> {
+async function runCoppiceJson(args: readonly string[], options?: RunOptions): Promise<JsonLine> {
   const result = await runCoppice([...args, "--json"], options);
   if (result.code !== 0) throw new Error(`coppice ${args.join(" ")} ended with ${result.code}: ${result.stderr}`);
   return JSON.parse(result.stdout);
 }
 
 /** Starts a command that stays up; it is stopped when the test has finished, if the test did not do it. */
-export function followCoppice(args: readonly string[]): FollowedCommand {
+function followCoppice(args: readonly string[]): FollowedCommand {
   const child = startProcess([...args, "--json"], {});
   child.stdin?.end();
   const printed: JsonLine[] = [];

@@ -21,7 +21,7 @@ export const shortSession: readonly SessionEntry[] = [
 ];
 
 /** The lines of a session file. */
-export function toFileLines(sessionId: string, entries: readonly SessionEntry[]): string[] {
+function toFileLines(sessionId: string, entries: readonly SessionEntry[]): string[] {
   const header = {
     type: "session",
     version: 3,
