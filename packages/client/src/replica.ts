@@ -16,6 +16,8 @@ export interface OpenReplicaOptions {
   readonly relay?: string | undefined;
   readonly webSocket?: WebSocketConstructor | undefined;
   readonly timings?: Partial<RelayLinkTimings> | undefined;
+  /** Yjs client id to begin with; default a random one. Taken only while the log holds no record of it. */
+  readonly clientId?: number | undefined;
 }
 
 /** Derived data of a log: which records the relay has acknowledged, as a Yjs state vector. */
@@ -29,12 +31,12 @@ const coverageWriteDelayMs = 1_000;
  */
 export class Replica {
   readonly doc: Y.Doc = new Y.Doc();
-  readonly awareness: Awareness = new Awareness(this.doc);
   readonly #options: OpenReplicaOptions;
   readonly #queue: DurableQueue;
   readonly #coverage: Coverage;
   readonly #listeners = new Set<() => void>();
   readonly #stopWatchingLog: () => void;
+  #awareness: Awareness | undefined;
   #link: RelayLink | undefined;
   #connection: ConnectionState = "offline";
   #synced = false;
@@ -51,7 +53,7 @@ export class Replica {
   private constructor(options: OpenReplicaOptions, coverage: Coverage) {
     this.#options = options;
     this.#coverage = coverage;
-    this.awareness.setLocalState(null);
+    if (options.clientId !== undefined) this.doc.clientID = options.clientId;
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),
       health: (error) => {
@@ -76,6 +78,16 @@ export class Replica {
       throw new SessionError("storage", message);
     }
     return replica;
+  }
+
+  /** The cursors of the room; this replica's own is unset until somebody sets it. */
+  get awareness(): Awareness {
+    if (this.#awareness === undefined) {
+      // Made after the log is loaded: Yjs takes another client id when the log holds records of the one it drew.
+      this.#awareness = new Awareness(this.doc);
+      this.#awareness.setLocalState(null);
+    }
+    return this.#awareness;
   }
 
   /** Opens the socket, once. Without a relay it does nothing. */
@@ -162,7 +174,7 @@ export class Replica {
     } finally {
       clearTimeout(this.#coverageTimer);
       await this.#writeCoverage();
-      this.awareness.destroy();
+      this.#awareness?.destroy();
       this.doc.destroy();
       await this.#options.log.close();
     }

@@ -170,4 +170,17 @@ describe("Replica", () => {
     await replica.close();
     await relay.waitForFrame((frame) => frame.type === "awareness" && frame.states[0]?.state === "null");
   });
+
+  it("[CL11] a client id that the log holds already is not used again, and the cursor goes by the new one", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const log = new PlainLog();
+    const first = await openReplica(relay, log);
+    const usedId = first.doc.clientID;
+    push(first, 1);
+    await first.flushed();
+    const second = await Replica.open({ log, roomId: "room", clientId: usedId });
+    closing.push(() => second.close());
+    expect(second.doc.clientID).not.toBe(usedId);
+    expect(second.awareness.clientID).toBe(second.doc.clientID);
+  });
 });
