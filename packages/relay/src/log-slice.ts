@@ -71,6 +71,7 @@ function readWanted(
   isWanted: (struct: Struct, seq: number) => boolean,
 ): readonly Struct[] {
   const structs = parseStoredUpdate(update)?.structs.filter((struct) => isWanted(struct, seq));
+  if (structs?.length === 1) return structs;
   const ordered = structs === undefined ? undefined : orderStructs(structs);
   if (ordered?.ok !== true) throw new SessionError("storage", `update ${seq} of the log is damaged`);
   return ordered.value;

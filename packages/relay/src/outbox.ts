@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { type AckPair, chunkStructs, encodeFrame, encodeUpdate, type StateVector, type Struct } from "@coppice/wire";
+import { type AckPair, chunkStructs, encodeFrame, encodeUpdate, type StateVector } from "@coppice/wire";
 import { WebSocket } from "ws";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { Room } from "./room.ts";
@@ -183,7 +183,7 @@ export class Outbox {
     const seqs = this.#room.index.seqsAfter(position);
     for (let next = 0; next < seqs.length; ) {
       const slice = await this.#room.readSlice(seqs, next, () => true);
-      await this.#sendChunks(slice.structs);
+      for (const { update } of chunkStructs(slice.structs)) await this.#sendUpdate(update);
       if (this.#isClosed) return;
       next = slice.next;
       this.#position = seqs[next - 1] ?? upTo;
@@ -200,26 +200,24 @@ export class Outbox {
   }
 
   async #readCatchUp(vector: StateVector, seqs: readonly number[], upTo: number): Promise<void> {
-    let last: readonly Struct[] = [];
+    // One chunk is held back: the last one goes as SyncStep2, and which one that is shows at the end.
+    let held: Uint8Array | undefined;
     for (let next = 0; next < seqs.length; ) {
       const slice = await this.#room.readSlice(seqs, next, ({ client, clock }) => clock >= (vector.get(client) ?? 0));
-      await this.#sendChunks(last);
-      if (this.#isClosed) return;
-      last = slice.structs;
+      for (const { update } of chunkStructs(slice.structs)) {
+        if (held !== undefined) await this.#sendUpdate(held);
+        if (this.#isClosed) return;
+        held = update;
+      }
       next = slice.next;
     }
-    const chunks = [...chunkStructs(last)];
-    const final = chunks.pop();
-    for (const { update } of chunks) this.#send(encodeFrame({ type: "update", update }));
-    this.#finishCatchUp(final?.update ?? emptyUpdate, upTo);
+    this.#finishCatchUp(held ?? emptyUpdate, upTo);
   }
 
-  async #sendChunks(structs: readonly Struct[]): Promise<void> {
-    for (const { update } of chunkStructs(structs)) {
-      await this.#writable();
-      if (this.#isClosed) return;
-      this.#send(encodeFrame({ type: "update", update }));
-    }
+  /** Sends an update when the socket takes it. */
+  async #sendUpdate(update: Uint8Array): Promise<void> {
+    await this.#writable();
+    if (!this.#isClosed) this.#send(encodeFrame({ type: "update", update }));
   }
 
   #finishCatchUp(update: Uint8Array, upTo: number): void {

@@ -10,6 +10,7 @@ import {
 } from "lib0/encoding";
 import { type AwarenessState, readAwarenessStates, writeAwarenessStates } from "./awareness.ts";
 import { ByteReader } from "./byte-reader.ts";
+import { encodeExactly, varUintBytes } from "./exact-encoder.ts";
 import { maxAwarenessFrameBytes, maxFrameBytes } from "./limits.ts";
 import { encodeStateVector, readStateVector, type StateVector } from "./state-vector.ts";
 
@@ -82,6 +83,7 @@ const coppiceAck = 1;
 const coppiceRefused = 2;
 
 const checkBytes = 8;
+const smallFrameBytes = 64;
 
 /**
  * Reads one websocket message. Never throws; whatever is not exactly one frame (bytes behind the end included) is an
@@ -173,9 +175,14 @@ function readAckPairs(reader: ByteReader): AckPair[] {
 
 /** Writes one frame as a websocket message; `parseFrame` reads it back equal. */
 export function encodeFrame(frame: Frame): Uint8Array {
-  const encoder = createEncoder();
-  writeFrame(encoder, frame);
-  return toUint8Array(encoder);
+  return encodeExactly(frameBytesHint(frame), (encoder) => writeFrame(encoder, frame));
+}
+
+/** Exact for the frames that are large and many, a guess for the others. */
+function frameBytesHint(frame: Frame): number {
+  if (frame.type !== "update" && frame.type !== "syncStep2") return smallFrameBytes;
+  const { length } = frame.update;
+  return varUintBytes(messageSync) + varUintBytes(syncUpdate) + varUintBytes(length) + length;
 }
 
 function writeFrame(encoder: Encoder, frame: Frame): void {

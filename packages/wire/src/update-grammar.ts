@@ -1,6 +1,7 @@
 import type { Result } from "@coppice/core";
-import { createEncoder, type Encoder, toUint8Array, writeUint8, writeUint8Array, writeVarUint } from "lib0/encoding";
+import { type Encoder, writeUint8, writeUint8Array, writeVarUint } from "lib0/encoding";
 import { ByteReader } from "./byte-reader.ts";
+import { encodeExactly, varUintBytes } from "./exact-encoder.ts";
 import { protocolLimits, type UpdateLimits } from "./limits.ts";
 
 /*
@@ -189,32 +190,56 @@ function infoToOffence(info: number): UpdateOffence {
 export function encodeUpdate(structs: readonly Struct[]): Uint8Array {
   const structsByClient = new Map<number, Struct[]>();
   for (const struct of structs) {
-    const section = structsByClient.get(struct.client);
-    if (section === undefined) structsByClient.set(struct.client, [struct]);
-    else section.push(struct);
+    const ofClient = structsByClient.get(struct.client);
+    if (ofClient === undefined) structsByClient.set(struct.client, [struct]);
+    else ofClient.push(struct);
   }
   const clients = [...structsByClient.keys()].sort((left, right) => right - left);
-  const encoder = createEncoder();
-  writeVarUint(encoder, clients.length);
-  for (const client of clients) writeSection(encoder, structsByClient.get(client) ?? []);
-  writeVarUint(encoder, 0);
-  return toUint8Array(encoder);
+  const sections = clients.map((client) => measureSection(client, structsByClient.get(client) ?? []));
+  const noDeletes = 0;
+  let bytes = varUintBytes(sections.length) + varUintBytes(noDeletes);
+  for (const section of sections) bytes += section.bytes;
+  return encodeExactly(bytes, (encoder) => {
+    writeVarUint(encoder, sections.length);
+    for (const section of sections) writeSection(encoder, section);
+    writeVarUint(encoder, noDeletes);
+  });
 }
 
-function writeSection(encoder: Encoder, section: readonly Struct[]): void {
-  const first = section[0];
-  if (first === undefined) return;
-  let holes = 0;
-  let clock = first.clock;
-  for (const struct of section) {
-    if (struct.clock !== clock) holes += 1;
+/** The structs of one client, ready to be written. */
+interface Section {
+  readonly client: number;
+  readonly firstClock: number;
+  readonly structs: readonly Struct[];
+  /** Structs and the skips between them. */
+  readonly count: number;
+  /** Size of the whole section. */
+  readonly bytes: number;
+}
+
+function measureSection(client: number, structs: readonly Struct[]): Section {
+  const firstClock = structs[0]?.clock ?? 0;
+  let count = 0;
+  let bytes = varUintBytes(client) + varUintBytes(firstClock);
+  let clock = firstClock;
+  for (const struct of structs) {
+    if (struct.clock !== clock) {
+      count += 1;
+      bytes += 1 + varUintBytes(struct.clock - clock);
+    }
+    count += 1;
+    bytes += struct.encoded.length;
     clock = struct.clock + 1;
   }
-  writeVarUint(encoder, section.length + holes);
-  writeVarUint(encoder, first.client);
-  writeVarUint(encoder, first.clock);
-  clock = first.clock;
-  for (const struct of section) {
+  return { client, firstClock, structs, count, bytes: bytes + varUintBytes(count) };
+}
+
+function writeSection(encoder: Encoder, { client, firstClock, structs, count }: Section): void {
+  writeVarUint(encoder, count);
+  writeVarUint(encoder, client);
+  writeVarUint(encoder, firstClock);
+  let clock = firstClock;
+  for (const struct of structs) {
     if (struct.clock !== clock) {
       writeUint8(encoder, infoSkip);
       writeVarUint(encoder, struct.clock - clock);

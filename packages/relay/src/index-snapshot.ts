@@ -1,0 +1,66 @@
+import { createDecoder, hasContent, readVarUint } from "lib0/decoding";
+import { createEncoder, toUint8Array, writeVarUint } from "lib0/encoding";
+import { RoomIndex } from "./room-index.ts";
+
+/** Name of the snapshot among a log's derived data. */
+export const indexSnapshotName = "relay-index";
+
+/** Raised when the layout changes; a snapshot of another version is as good as none. */
+const snapshotVersion = 1;
+
+/** A room's index as it was at a position of its log. */
+export interface IndexSnapshot {
+  readonly index: RoomIndex;
+  /** The index holds what stands in the log up to here. */
+  readonly upTo: number;
+}
+
+/**
+ * Encodes an index, so that a large room need not be read as a whole before its first answer. Version, position,
+ * number of clients; per client its id, number of structs, number of stored updates, and of each of those the
+ * differences of first clock and position to the one before. All varuints: a byte or two per number in a busy log.
+ */
+export function encodeIndexSnapshot({ index, upTo }: IndexSnapshot): Uint8Array {
+  const encoder = createEncoder();
+  writeVarUint(encoder, snapshotVersion);
+  writeVarUint(encoder, upTo);
+  writeVarUint(encoder, index.clientCount);
+  for (const { client, held, clocks, seqs } of index.entries()) {
+    writeVarUint(encoder, client);
+    writeVarUint(encoder, held);
+    writeVarUint(encoder, seqs.length);
+    for (let i = 0; i < seqs.length; i += 1) {
+      writeVarUint(encoder, (clocks[i] as number) - (clocks[i - 1] ?? 0));
+      writeVarUint(encoder, (seqs[i] as number) - (seqs[i - 1] ?? 0));
+    }
+  }
+  return toUint8Array(encoder);
+}
+
+/** Reads a snapshot back; undefined when it is of another version or no snapshot, and then the log is read instead. */
+export function decodeIndexSnapshot(bytes: Uint8Array): IndexSnapshot | undefined {
+  const decoder = createDecoder(bytes);
+  try {
+    if (readVarUint(decoder) !== snapshotVersion) return undefined;
+    const upTo = readVarUint(decoder);
+    const index = new RoomIndex();
+    const clientCount = readVarUint(decoder);
+    for (let i = 0; i < clientCount; i += 1) {
+      const client = readVarUint(decoder);
+      const held = readVarUint(decoder);
+      const count = readVarUint(decoder);
+      const clocks: number[] = [];
+      const seqs: number[] = [];
+      for (let j = 0; j < count; j += 1) {
+        clocks.push(readVarUint(decoder) + (clocks[j - 1] ?? 0));
+        seqs.push(readVarUint(decoder) + (seqs[j - 1] ?? 0));
+      }
+      if (clocks.length === 0 || clocks[0] !== 0 || (seqs.at(-1) as number) > upTo) return undefined;
+      index.restore(client, held, clocks, seqs);
+    }
+    return hasContent(decoder) ? undefined : { index, upTo };
+  } catch {
+    // lib0 throws when the bytes end too early: no snapshot of ours.
+    return undefined;
+  }
+}
