@@ -1,6 +1,6 @@
 /** `pnpm check`: everything that must hold before a commit. Runs all steps, also after one failed, and lists them. */
 import { writeFileSync } from "node:fs";
-import { buildPackages, installPackages, requireNode, runTool } from "./toolchain.mjs";
+import { buildPackages, installPackages, requireNode, runStep, runTool } from "./toolchain.mjs";
 
 requireNode();
 
@@ -17,6 +17,12 @@ const steps = [
     name: "tests",
     run: () => runTool("tests", "vitest/vitest.mjs", ["run", ...process.argv.slice(2)], { showOutput: true }),
   },
+  // publint and attw. A program of its own, because it imports packages that may not be installed yet.
+  { name: "packages", run: () => runStep("packages", process.execPath, ["scripts/check-packages.mjs"]) },
+  // Unused files, exports and dependencies, and dependencies that are used without being declared.
+  { name: "knip", run: () => runTool("knip", "knip/bin/knip.js", ["--no-progress"]) },
+  // Brotli bytes of what a browser loads; fails too when a Node module got in.
+  { name: "size", run: () => runTool("size", "size-limit/bin.js", []) },
 ];
 
 const results = [];

@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 /** The folder of the clone. */
 export const rootFolder = fileURLToPath(new URL("..", import.meta.url));
 
-const pnpmPackage = "pnpm@12.4.2"; // the version of "packageManager" in package.json; `npx pnpm` does not read that field
+/** The version of "packageManager" in package.json; `npx pnpm` does not read that field. */
+export const pnpmPackage = "pnpm@12.4.2";
 const stampFile = join(rootFolder, "node_modules", ".coppice-installed");
 const heartbeatMs = 10000;
 
