@@ -27,6 +27,8 @@ export interface OpenSharedSessionOptions {
   readonly deviceNames: () => ReadonlyMap<string, string>;
   /** The session's own name changed here. */
   readonly onNamed: (name: string | undefined) => void;
+  /** The session is being closed; told once. */
+  readonly onClosing: (closing: Promise<void>) => void;
 }
 
 type ChangeKind = "status" | "cursors" | "entries";
@@ -180,7 +182,10 @@ export class OpenedSession implements SharedSession {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    if (this.#closing === undefined) {
+      this.#closing = this.#close();
+      this.#options.onClosing(this.#closing);
+    }
     return this.#closing;
   }
 

@@ -49,6 +49,7 @@ class OpenedWorkspace implements Workspace {
   readonly #replicaId = createUuidV7();
   readonly #listeners = new Set<(change: "sessions" | "status") => void>();
   readonly #openedById = new Map<string, Promise<OpenedSession>>();
+  readonly #closingById = new Map<string, Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenWorkspaceOptions, room: RoomKeys, replica: Replica) {
@@ -173,13 +174,25 @@ class OpenedWorkspace implements Workspace {
     await this.#replica.flushed();
   }
 
+  /** The session while it is open; one that is being closed is opened anew once its log is free. */
   #open(sessionId: string): Promise<OpenedSession> {
     const open = this.#openedById.get(sessionId);
     if (open !== undefined) return open;
-    const opening = this.#openNow(sessionId);
+    const opening = Promise.resolve(this.#closingById.get(sessionId)).then(() => this.#openNow(sessionId));
     this.#openedById.set(sessionId, opening);
     opening.catch(() => this.#openedById.delete(sessionId));
     return opening;
+  }
+
+  #forgetClosing(sessionId: string, closing: Promise<void>): void {
+    this.#openedById.delete(sessionId);
+    const closed = closing
+      // Whoever closes hears of a failure; who opens again only waits for the end.
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#closingById.get(sessionId) === closed) this.#closingById.delete(sessionId);
+      });
+    this.#closingById.set(sessionId, closed);
   }
 
   async #openNow(sessionId: string): Promise<OpenedSession> {
@@ -196,6 +209,7 @@ class OpenedWorkspace implements Workspace {
       cursor: this.#options.cursor ?? "replica",
       deviceNames: () => this.deviceNames(),
       onNamed: (name) => this.#listName(sessionId, name),
+      onClosing: (closing) => this.#forgetClosing(sessionId, closing),
     });
     replica.connect();
     return session;

@@ -97,4 +97,19 @@ describe("openWorkspace", () => {
     await workspace.createSession({ id: "s", cwd: "/" });
     await expect(workspace.createSession({ id: "s", cwd: "/" })).rejects.toMatchObject({ code: "invalid_session" });
   });
+
+  it("[WS9] a session that was closed opens anew, also while it is still closing", async () => {
+    const first = await workspace.createSession({ cwd: "/" });
+    const id = await first.session.appendMessage({ role: "user", content: "one" });
+    const closing = first.close();
+    const again = await workspace.openSession(first.id);
+    await closing;
+    expect(again).not.toBe(first);
+    expect(await workspace.openSession(first.id)).toBe(again);
+    expect(await again.storage.getLeafId()).toBe(id);
+    await again.session.appendMessage({ role: "user", content: "two" });
+    await expect(first.session.appendMessage({ role: "user", content: "late" })).rejects.toMatchObject({
+      code: "closed",
+    });
+  });
 });

@@ -1,6 +1,6 @@
 import type { SessionEntry } from "./entries.ts";
 import { parseEntryJson } from "./entry-json.ts";
-import { SessionError } from "./errors.ts";
+import { SessionError, type SessionErrorCode } from "./errors.ts";
 import { createUuidV7Source, type IdSource } from "./ids.ts";
 import { computeSessionStats } from "./session-stats.ts";
 import type {
@@ -39,6 +39,9 @@ export interface TreeSessionStorageOptions {
   /** Milliseconds since 1970, for `leaf` entries; default the system clock. */
   readonly now?: () => number;
 }
+
+/** Codes by which `readJson` says that a payload is there and cannot be read. */
+const unreadableCodes: readonly SessionErrorCode[] = ["invalid_entry", "version_mismatch"];
 
 /**
  * What all storages do alike, over one `SessionTree`: the whole `SessionStorage` contract, the leaf, the order of
@@ -260,11 +263,24 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     const fresh: EntryRecord[] = [];
     const known = new Set<string>();
     for (const record of records) {
-      for (const node of this.tree.nodesWithId(record.entry.id)) known.add(await this.readJson(node));
+      for (const node of this.tree.nodesWithId(record.entry.id)) {
+        const json = await this.#readJsonIfReadable(node);
+        if (json !== undefined) known.add(json);
+      }
       if (!known.has(record.json)) fresh.push(record);
       known.add(record.json);
     }
     return fresh;
+  }
+
+  /** Undefined for a payload that does not open: a good copy of it is worth writing. */
+  async #readJsonIfReadable(node: Node): Promise<string | undefined> {
+    try {
+      return await this.readJson(node);
+    } catch (error) {
+      if (error instanceof SessionError && unreadableCodes.includes(error.code)) return undefined;
+      throw error;
+    }
   }
 
   async #readEntries(nodes: readonly Node[]): Promise<SessionEntry[]> {

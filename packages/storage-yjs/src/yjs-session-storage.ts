@@ -248,6 +248,13 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     return this.#log.isWaiting;
   }
 
+  override async getEntryJson(id: string): Promise<string | undefined> {
+    const node = this.tree.get(id);
+    if (node === undefined) return undefined;
+    const payload = this.#openFirstCopy(node);
+    return payload.ok ? payload.value : this.readJson(node);
+  }
+
   protected override async writeRecords(records: readonly EntryRecord[]): Promise<void> {
     this.#requireSynced();
     this.#requireHeader();
@@ -281,7 +288,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   protected override readEntry(node: EntryNode): SessionEntry {
     const cached = this.#entryCache.get(node);
     if (cached !== undefined) return cached;
-    const payload = this.#openPayload(node);
+    const payload = this.#openFirstCopy(node);
     const entry = payload.ok ? parseEntryOf(node, payload.value) : undefined;
     if (entry === undefined) return createUnreadableEntry(node, payload.ok ? "malformed" : payload.error);
     this.#entryCache.set(node, entry, node.header.jsonBytes);
@@ -345,6 +352,17 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
 
   #countProblem(problem: RecordProblem): undefined {
     this.#countByProblem.set(problem, (this.#countByProblem.get(problem) ?? 0) + 1);
+  }
+
+  /** The payload of a shown node or, when that does not open, of the first copy of the entry that does. */
+  #openFirstCopy(node: EntryNode): Result<string, RecordProblem> {
+    const payload = this.#openPayload(node);
+    if (payload.ok || !this.#duplicateIds.has(node.id)) return payload;
+    for (const copy of this.tree.nodesWithId(node.id)) {
+      const opened = this.#openPayload(copy);
+      if (opened.ok && parseEntryOf(node, opened.value) !== undefined) return opened;
+    }
+    return payload;
   }
 
   #openPayload({ record, header }: EntryNode): Result<string, RecordProblem> {

@@ -375,6 +375,18 @@ describe("records that do not open", () => {
     expect(copy.storage.getUnreadable().damaged).toBe(0);
   });
 
+  test("[YS14] an entry whose payload is damaged can be brought in again, and is shown from the good copy", async () => {
+    const source = await createReplica("device-a");
+    await appendChain(source, "e1", "e2", "e3");
+    const copy = copyWith(source, (record, index) => (index === 2 ? flipped(record, -1) : record));
+    const lines = [message("e1", null), message("e2", "e1"), message("e3", "e2")].map((entry) => JSON.stringify(entry));
+    expect(await copy.storage.appendJson(lines)).toEqual(["e2"]);
+    expect(await copy.storage.appendJson(lines)).toEqual([]);
+    expect(await copy.storage.getEntry("e2")).toEqual(message("e2", "e1"));
+    expect(await copy.storage.getEntryJson("e2")).toBe(lines[1]);
+    expect(await logIds(copy)).toEqual(["e1", "e2", "e3"]);
+  });
+
   test("[YS14] a payload that speaks of another entry than its header is not shown", async () => {
     const replica = await createReplica("device-a");
     const codec = new RecordCodec({ sessionId, keys: roomKeys });
