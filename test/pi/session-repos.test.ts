@@ -100,7 +100,7 @@ it("[PI11] a fork takes over what pi's does, at and before every entry, and refu
   expect(refused).toBeGreaterThan(30);
 });
 
-/** The parsed lines of a session's file, without the header's metadata, which these sources have none of for pi. */
+/** What the lines of a session's file say, the header first. */
 async function linesOf(session: { getMetadata(): Promise<{ path?: string }> }): Promise<unknown[]> {
   const { path = "" } = await session.getMetadata();
   return (await readFile(path, "utf8"))
