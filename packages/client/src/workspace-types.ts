@@ -100,6 +100,7 @@ export interface SharedSession {
   getDeviceLeafId(): string | null;
   /** Live cursors, own one included. */
   cursors(): SessionCursor[];
+  /** What is saved here and what is at the relay, at this moment. */
   status(): ReplicaStatus;
   /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */
   subscribe(listener: (change: "status" | "cursors" | "entries") => void): () => void;
@@ -142,10 +143,13 @@ export interface Workspace {
   openSession(sessionId: string): Promise<SharedSession>;
   /** Takes in a session file's content; entries that are there already are left out, so it may be repeated. */
   importSession(source: ImportSource): Promise<ImportResult>;
+  /** The status of the list itself; each session has its own. */
   status(): ReplicaStatus;
   /** Calls the listener when the list or the status changes. Returns the function that stops it. */
   subscribe(listener: (change: "sessions" | "status") => void): () => void;
+  /** As of a session, for the list: true when what the relay has of it has arrived within `timeoutMs`. */
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
+  /** As of a session, for the list: true when nothing of it is pending at the relay within `timeoutMs`. */
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
   /** Closes every open session, then the workspace; the store stays the caller's. Safe to call twice. */
   close(): Promise<void>;

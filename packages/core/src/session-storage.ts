@@ -47,6 +47,7 @@ export interface SessionChange {
  * Rejections are `SessionError`s. Entries handed out must not be changed by the caller.
  */
 export interface SessionStorage {
+  /** Identity of the session; the same after every reopening. */
   getMetadata(): Promise<SessionMetadata>;
   /** The entry the next append continues; null before the first. `invalid_session` when it is not a known entry. */
   getLeafId(): Promise<string | null>;
@@ -56,6 +57,7 @@ export interface SessionStorage {
   createEntryId(): Promise<string>;
   /** Appends one entry and makes it the leaf (a `leaf` entry: its target). Settles when it is as durable as the storage gets. */
   appendEntry(entry: SessionEntry): Promise<void>;
+  /** The shown entry of this id (the first in log order), or undefined. */
   getEntry(id: string): Promise<SessionEntry | undefined>;
   /** All entries of a type, in log order, whole tree. */
   findEntries<Type extends SessionEntry["type"]>(type: Type): Promise<Extract<SessionEntry, { type: Type }>[]>;
