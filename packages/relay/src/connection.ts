@@ -17,7 +17,7 @@ import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { RelayCounters } from "./relay-stats.ts";
-import type { RoomMember } from "./room.ts";
+import type { RoomChanges, RoomMember } from "./room.ts";
 import type { RoomLease } from "./rooms.ts";
 
 /** What a connection is made of. */
@@ -202,17 +202,15 @@ export class Connection implements RoomMember {
     return this.#outbox?.position;
   }
 
-  noteCommitted(clients: ReadonlySet<number>): void {
-    for (const client of this.#namedClients) if (clients.has(client)) this.#outbox?.acknowledge([client]);
-    this.#outbox?.flush();
+  noteChanges({ committed, cursors }: RoomChanges): void {
+    const outbox = this.#outbox;
+    if (outbox === undefined) return;
+    for (const client of this.#namedClients) if (committed.has(client)) outbox.acknowledge([client]);
+    outbox.showCursors(cursors);
   }
 
   acknowledge(clients: Iterable<number>): void {
     if (this.#isCoppiceClient) this.#outbox?.acknowledge(clients);
-  }
-
-  noteCursors(clients: readonly number[]): void {
-    this.#outbox?.showCursors(clients);
   }
 
   /** Sends an empty awareness frame, so that a client that cannot see pings knows the relay is there. */

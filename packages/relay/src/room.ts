@@ -22,16 +22,22 @@ import { TurnBudget } from "./turn-budget.ts";
 export interface RoomMember {
   /** Position of the last stored update this member needs no more; undefined when it does not follow the log (yet). */
   readonly position: number | undefined;
-  /** Something was committed: send it, with acknowledgements of those of these clients that the member asked about. */
-  noteCommitted(clients: ReadonlySet<number>): void;
+  /** Something was committed or moved: send it. */
+  noteChanges(changes: RoomChanges): void;
   /** What this member delivered of these clients is settled: acknowledge as far as it is durable. */
   acknowledge(clients: Iterable<number>): void;
-  /** These clients' cursors changed. */
-  noteCursors(clients: readonly number[]): void;
   /** Somebody else claims this member's cursor: find out whether it is still alive. */
   checkAlive(): void;
   /** Closes the connection. */
   refuse(refusal: Refusal): void;
+}
+
+/** What happened in a room within one turn of the event loop. */
+export interface RoomChanges {
+  /** Clients of which structs were committed. */
+  readonly committed: ReadonlySet<number>;
+  /** Clients whose cursor changed. */
+  readonly cursors: ReadonlySet<number>;
 }
 
 /** What became of an update a member delivered. */
@@ -42,6 +48,9 @@ export interface Delivered {
 
 /** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */
 const sliceBytes = 1024 * 1024;
+
+/** When more than this is on its way to the disk, members wait before they may deliver more. */
+const maxInFlightBytes = 8 * 1024 * 1024;
 
 /** After this many updates the index is written down; until then a room that is opened reads them. */
 const updatesPerSnapshot = 2_000;
@@ -80,7 +89,8 @@ export class Room {
   readonly #logger: Logger;
   readonly #members = new Set<RoomMember>();
   readonly #accepted = new Map<number, number>();
-  readonly #committedClients = new Set<number>();
+  #changes = { committed: new Set<number>(), cursors: new Set<number>() };
+  #inFlightBytes = 0;
   #commits: Promise<void> = Promise.resolve();
   #headSeq: number;
   /** Position of the newest index snapshot. */
@@ -162,28 +172,28 @@ export class Room {
   leave(member: RoomMember): void {
     if (!this.#members.delete(member)) return;
     const client = this.cursors.remove(member);
-    if (client !== undefined) this.#publishCursors([client], member);
+    if (client !== undefined) this.#publishCursors([client]);
   }
 
   /** Takes the cursors a member sent. Returns how many were not its own. */
   receiveCursors(member: RoomMember, states: readonly AwarenessState[]): number {
     const { changed, droppedCount, contestedHolders } = this.cursors.receive(member, states);
-    if (changed.length > 0) this.#publishCursors(changed, member);
+    this.#publishCursors(changed);
     for (const other of this.#members) {
       if (contestedHolders.includes(other)) other.checkAlive();
     }
     return droppedCount;
   }
 
-  #publishCursors(clients: readonly number[], sender: RoomMember): void {
-    for (const member of this.#members) {
-      if (member !== sender) member.noteCursors(clients);
-    }
+  #publishCursors(clients: readonly number[]): void {
+    if (clients.length === 0) return;
+    for (const client of clients) this.#changes.cursors.add(client);
+    this.#scheduleFanOut();
   }
 
   /**
    * Takes an update: checks it, hands what is new to the log and settles when that is done, which is before it is
-   * durable (so that many share one commit). What follows the commit, acknowledging and forwarding, happens by itself
+   * durable (so that many share one commit) unless much is on its way already. What follows the commit, acknowledging and forwarding, happens by itself
    * and in order. Refused updates change nothing. Calls of one member must not overlap; those of several may.
    */
   async deliver(member: RoomMember, update: Uint8Array): Promise<Result<Delivered, Refusal>> {
@@ -199,6 +209,7 @@ export class Room {
       if (known.length === compared) {
         // No await between admission and here: nobody else can have changed what fits.
         this.#append(member, structs, accepted);
+        if (this.#inFlightBytes > maxInFlightBytes) await this.#commits;
         return { ok: true, value: { hasGap: isMissingSome } };
       }
       if (!(await this.#isSameAsStored(known))) {
@@ -237,11 +248,15 @@ export class Room {
         (seq): Result<number, unknown> => ({ ok: true, value: seq }),
         (error: unknown): Result<number, unknown> => ({ ok: false, error }),
       );
-      chunks.push({ structs, frame: encodeFrame({ type: "update", update }), stored });
+      const frame = encodeFrame({ type: "update", update });
+      chunks.push({ structs, frame, stored });
+      this.#inFlightBytes += frame.length;
     }
     for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);
     const clients = new Set(delivered.map(({ client }) => client));
-    this.#commits = this.#commits.then(() => this.#settle(member, chunks, clients));
+    this.#commits = this.#commits
+      .then(() => this.#settle(member, chunks, clients))
+      .catch((error: unknown) => this.#fail(error));
   }
 
   async #settle(member: RoomMember, chunks: readonly PendingChunk[], clients: ReadonlySet<number>): Promise<void> {
@@ -252,11 +267,12 @@ export class Room {
         this.#fail(result.error);
         return;
       }
+      this.#inFlightBytes -= frame.length;
       this.index.add(result.value, structs);
       this.recent.add({ seq: result.value, frame, sender: member });
       this.#headSeq = result.value;
       this.#version += 1;
-      for (const { client } of structs) this.#committedClients.add(client);
+      for (const { client } of structs) this.#changes.committed.add(client);
     }
     member.acknowledge(clients);
     this.#scheduleFanOut();
@@ -272,15 +288,15 @@ export class Room {
     });
   }
 
-  /** Once per turn of the event loop, so that everything of one group commit goes out together. */
+  /** Once per turn of the event loop, so that everything of one group commit goes out together and fast cursors cost little. */
   #scheduleFanOut(): void {
     if (this.#isFanOutScheduled) return;
     this.#isFanOutScheduled = true;
     setImmediate(() => {
       this.#isFanOutScheduled = false;
-      const clients = new Set(this.#committedClients);
-      this.#committedClients.clear();
-      for (const member of this.#members) member.noteCommitted(clients);
+      const changes = this.#changes;
+      this.#changes = { committed: new Set(), cursors: new Set() };
+      for (const member of this.#members) member.noteChanges(changes);
       let delivered = this.#headSeq;
       for (const { position } of this.#members) {
         if (position !== undefined && position < delivered) delivered = position;

@@ -140,6 +140,16 @@ test("[RL24] a newcomer gets the cursors after the records, and a question for c
   expect(newcomer.received.map(({ type }) => type)).toEqual(["syncStep2", "syncStep1", "awareness"]);
 });
 
+test("[RL24] a cursor that moves faster than it can be shown is shown as it is, not as it was", async () => {
+  const { raw } = await startRelay();
+  const [mover, watcher] = [await raw("room"), await raw("room")];
+  const moves = 2_000;
+  for (let clock = 1; clock <= moves; clock += 1) showCursor(mover, cursor(5, clock));
+  let last = 0;
+  while (last < moves) last = JSON.parse((await takeCursors(watcher))[0]?.state ?? "{}").at;
+  expect(watcher.received.length).toBeLessThan(moves / 2);
+});
+
 test("[RL24] cursors are never stored", async () => {
   const { raw, store } = await startRelay();
   const client = await raw("room");

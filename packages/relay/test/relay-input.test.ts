@@ -153,6 +153,23 @@ test("[RL6] while a room loads, the relay stops reading from a connection that s
   expect(sender.socket.bufferedAmount).toBe(0);
 });
 
+test("[RL6] while the disk is slow, a sender is held back instead of filling memory", async () => {
+  const fixture = await startRelay({ maxQueuedBytes: 100_000 });
+  let letCommit = (): void => {};
+  const committing = new Promise<void>((resolve) => {
+    letCommit = resolve;
+  });
+  fixture.store.hooks.beforeCommit = () => committing;
+  const [other, sender] = [await fixture.raw("other"), await fixture.raw("room")];
+  const writer = new Writer(9);
+  for (let i = 0; i < 60; i += 1) sender.sendUpdate(writer.push(new Uint8Array(1_000_000)));
+  for (let i = 0; i < 200; i += 1) await other.barrier();
+  expect(sender.socket.bufferedAmount).toBeGreaterThan(10_000_000);
+  letCommit();
+  await sender.acknowledged(9, 60);
+  expect(sender.socket.bufferedAmount).toBe(0);
+});
+
 test("[RL26] what a later version adds is answered with a notice, and the connection stays open", async () => {
   const fixture = await startRelay();
   const client = await fixture.raw("room");

@@ -79,24 +79,24 @@ function groupIntoQueues(
  */
 class CausalOrder {
   readonly ordered: Struct[] = [];
-  private readonly queues: ReadonlyMap<number, ClientQueue>;
+  readonly #queues: ReadonlyMap<number, ClientQueue>;
   /** Undefined: what is not in the queues counts as held, and holes in a queue too. */
-  private readonly held: ((client: number) => number) | undefined;
+  readonly #held: ((client: number) => number) | undefined;
 
   constructor(queues: ReadonlyMap<number, ClientQueue>, held: ((client: number) => number) | undefined) {
-    this.queues = queues;
-    this.held = held;
+    this.#queues = queues;
+    this.#held = held;
   }
 
   /** Places all it can; false when a cycle stands in the way. */
   run(): boolean {
-    for (const queue of this.queues.values()) {
-      if (!this.placeFrom(queue)) return false;
+    for (const queue of this.#queues.values()) {
+      if (!this.#placeFrom(queue)) return false;
     }
     return true;
   }
 
-  private placeFrom(start: ClientQueue): boolean {
+  #placeFrom(start: ClientQueue): boolean {
     const stack: Array<{ queue: ClientQueue; until: number }> = [];
     const enter = (queue: ClientQueue, until: number): void => {
       queue.isActive = true;
@@ -111,12 +111,12 @@ class CausalOrder {
         stack.pop();
         continue;
       }
-      if (this.held !== undefined && struct.clock > queue.available) {
+      if (this.#held !== undefined && struct.clock > queue.available) {
         queue.isBlocked = true;
         continue;
       }
-      const needed = this.findNeededQueue(struct);
-      if (needed === "none") this.place(queue, struct);
+      const needed = this.#findNeededQueue(struct);
+      if (needed === "none") this.#place(queue, struct);
       else if (needed === "missing") queue.isBlocked = true;
       else if (needed.isActive) return false;
       else enter(needed, (struct.origin as { clock: number }).clock);
@@ -124,28 +124,28 @@ class CausalOrder {
     return true;
   }
 
-  private place(queue: ClientQueue, struct: Struct): void {
+  #place(queue: ClientQueue, struct: Struct): void {
     this.ordered.push(struct);
     queue.next += 1;
     const following = queue.structs[queue.next];
-    if (this.held !== undefined) queue.available = struct.clock + 1;
+    if (this.#held !== undefined) queue.available = struct.clock + 1;
     else queue.available = following === undefined ? Number.POSITIVE_INFINITY : following.clock;
   }
 
   /** The queue that has to be placed further before this struct; or that nothing is needed, or nothing can help. */
-  private findNeededQueue(struct: Struct): ClientQueue | "none" | "missing" {
+  #findNeededQueue(struct: Struct): ClientQueue | "none" | "missing" {
     const { origin } = struct;
     if (origin === null) return "none";
-    const queue = this.queues.get(origin.client);
-    const available = queue?.available ?? this.held?.(origin.client) ?? Number.POSITIVE_INFINITY;
+    const queue = this.#queues.get(origin.client);
+    const available = queue?.available ?? this.#held?.(origin.client) ?? Number.POSITIVE_INFINITY;
     if (origin.clock < available) return "none";
-    if (queue === undefined || queue.isBlocked || !this.hasClock(queue, origin.clock)) return "missing";
+    if (queue === undefined || queue.isBlocked || !this.#hasClock(queue, origin.clock)) return "missing";
     return queue;
   }
 
-  private hasClock(queue: ClientQueue, clock: number): boolean {
+  #hasClock(queue: ClientQueue, clock: number): boolean {
     // Without `held` a hole counts as held, so what is asked for is there as far as it can be.
-    if (this.held === undefined) return true;
+    if (this.#held === undefined) return true;
     let low = queue.next;
     let high = queue.structs.length - 1;
     while (low <= high) {

@@ -93,7 +93,7 @@ class UpdateParser {
   readonly limits: UpdateLimits;
   offence: UpdateOffence | undefined;
   hasSkip = false;
-  private structCount = 0;
+  #structCount = 0;
 
   constructor(bytes: Uint8Array, limits: UpdateLimits) {
     this.reader = new ByteReader(bytes);
@@ -104,7 +104,7 @@ class UpdateParser {
     this.offence ??= offence;
   }
 
-  private get isStopped(): boolean {
+  get #isStopped(): boolean {
     return this.reader.failed || this.offence !== undefined;
   }
 
@@ -113,27 +113,27 @@ class UpdateParser {
     const sectionCount = this.reader.readVarUint();
     if (sectionCount > this.limits.maxClients) this.refuse("too_many_clients");
     let previousClient = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < sectionCount && !this.isStopped; i += 1) {
-      previousClient = this.readSection(previousClient, structs);
+    for (let i = 0; i < sectionCount && !this.#isStopped; i += 1) {
+      previousClient = this.#readSection(previousClient, structs);
     }
     return structs;
   }
 
-  private readSection(previousClient: number, structs: Struct[]): number {
+  #readSection(previousClient: number, structs: Struct[]): number {
     const { reader } = this;
     const count = reader.readVarUint();
     const client = reader.readVarUint();
     let clock = reader.readVarUint();
-    this.structCount += count;
-    if (this.structCount > this.limits.maxStructs) this.refuse("too_many_structs");
+    this.#structCount += count;
+    if (this.#structCount > this.limits.maxStructs) this.refuse("too_many_structs");
     if (count === 0 || client >= previousClient) this.refuse("malformed");
-    for (let i = 0; i < count && !this.isStopped; i += 1) {
+    for (let i = 0; i < count && !this.#isStopped; i += 1) {
       const start = reader.offset;
       const info = reader.readByte();
       if (info === infoSkip) {
-        clock += this.readSkipLength();
+        clock += this.#readSkipLength();
       } else {
-        const struct = this.readStruct(client, clock, info, start);
+        const struct = this.#readStruct(client, clock, info, start);
         if (struct !== undefined) structs.push(struct);
         clock += 1;
       }
@@ -142,14 +142,14 @@ class UpdateParser {
     return client;
   }
 
-  private readSkipLength(): number {
+  #readSkipLength(): number {
     const length = this.reader.readVarUint();
     if (length === 0) this.refuse("malformed");
     this.hasSkip = true;
     return length;
   }
 
-  private readStruct(client: number, clock: number, info: number, start: number): Struct | undefined {
+  #readStruct(client: number, clock: number, info: number, start: number): Struct | undefined {
     const { reader } = this;
     let origin: StructId | null = null;
     if (info === infoWithOrigin) {
