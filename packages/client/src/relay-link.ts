@@ -149,6 +149,9 @@ export class RelayLink {
     this.#lastProgressAt = Date.now();
     this.#lastResyncAt = Date.now();
     this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [] });
+    // A relay that restarted knows no cursor: with a clock that has not moved, others would take ours for old news.
+    const { awareness } = this.#options;
+    awareness.setLocalState(awareness.getLocalState());
     this.#options.onEvent({ type: "connection", connection: "online" });
   }
 
