@@ -31,9 +31,9 @@ function readTestFiles(): string[] {
   );
 }
 
-/** Rules named in brackets at the start of a test's name: `[RC3]` or `[RC3, RC4]`. */
+/** Rules named in brackets at the start of a test's name: `[RC3]`, `[RC3, RC4]` or `[RC3] [RC4]`. */
 function citedRules(text: string): string[] {
-  return [...text.matchAll(/["'`]\[((?:[A-Z]{2}\d+)(?:,? ?[A-Z]{2}\d+)*)\]/g)].flatMap(([, list]) =>
-    (list ?? "").split(/[, ]+/),
+  return [...text.matchAll(/["'`]((?:\[[A-Z]{2}\d+(?:, ?[A-Z]{2}\d+)*\] ?)+)/g)].flatMap(([, names]) =>
+    [...(names ?? "").matchAll(/[A-Z]{2}\d+/g)].map(([rule]) => rule),
   );
 }
