@@ -77,7 +77,10 @@ export interface SessionStorage {
   getSessionStats(): Promise<SessionStats>;
   /** The session's name: the last `session_info` of the whole tree, trimmed; undefined when cleared or never set. */
   getSessionName(): Promise<string | undefined>;
-  /** Entries that name `id` as parent (null: the roots), in log order, without `leaf` entries. */
+  /**
+   * Entries that name `id` as parent (null: the roots), in log order, without `leaf` entries. What continues a `leaf`
+   * entry counts as a child of the entry above that one.
+   */
   getChildren(id: string | null): Promise<SessionEntry[]>;
   /** Entries without children, in log order; `leaf` entries are neither tips nor children. */
   getTips(): Promise<SessionEntry[]>;
