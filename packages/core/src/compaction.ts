@@ -1,5 +1,5 @@
 /** Shortening the model's context: what to summarise, what to keep, and the entry that says so. */
-import { type ContextOptions, type ProjectedEntry, projectEntries } from "./context-projection.ts";
+import { type ContextOptions, type ProjectedEntry, projectEntries, readMessages } from "./context-projection.ts";
 import type { AgentMessageLike, SessionEntry } from "./entries.ts";
 import { SessionError } from "./errors.ts";
 import type { Session } from "./session.ts";
@@ -61,7 +61,7 @@ export function planCompaction(
   if (firstKept === undefined) return undefined;
 
   const turnIndex = findTurnStart(body, cutIndex);
-  const retainedBefore = previous?.retainedTail ?? [];
+  const retainedBefore = readMessages(previous?.retainedTail);
   const messagesToSummarize = [...retainedBefore, ...messagesOf(body.slice(0, turnIndex))];
   const turnPrefixMessages = messagesOf(body.slice(turnIndex, cutIndex));
   const summarized = [...messagesToSummarize, ...turnPrefixMessages];

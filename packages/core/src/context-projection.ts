@@ -99,8 +99,12 @@ export function entryToContextMessages(
     }
     case "compaction": {
       const { summary, tokensBefore, systemMessage, retainedTail } = entry;
-      const system = options.rules === "coding-agent" && systemMessage ? [systemMessage] : [];
-      return [...system, { role: "compactionSummary", summary, tokensBefore, timestamp }, ...(retainedTail ?? [])];
+      const system = options.rules === "coding-agent" ? readMessages([systemMessage]) : [];
+      return [
+        ...system,
+        { role: "compactionSummary", summary, tokensBefore, timestamp },
+        ...readMessages(retainedTail),
+      ];
     }
     case "branch_summary": {
       const { summary, fromId } = entry;
@@ -111,6 +115,11 @@ export function entryToContextMessages(
     default:
       return [];
   }
+}
+
+/** The messages in a list that a compaction carries; none where it is no list. */
+export function readMessages(list: unknown): AgentMessageLike[] {
+  return Array.isArray(list) ? list.filter((message) => typeof message === "object" && message !== null) : [];
 }
 
 /** pi 1.6 does not check what it reads, so it puts empty content where a message has none and its models would fail. */
@@ -127,9 +136,9 @@ export function deriveContextState(path: readonly SessionEntry[]): Omit<SessionC
   let activeToolNames: string[] | null = null;
   for (const entry of path) {
     if (entry.type === "thinking_level_change") {
-      thinkingLevel = entry.thinkingLevel ?? thinkingLevel;
+      if (typeof entry.thinkingLevel === "string") thinkingLevel = entry.thinkingLevel;
     } else if (entry.type === "model_change") {
-      if (entry.modelId !== undefined) model = { provider: entry.provider, modelId: entry.modelId };
+      if (typeof entry.modelId === "string") model = { provider: entry.provider, modelId: entry.modelId };
     } else if (entry.type === "message" && entry.message?.role === "assistant") {
       // pi always writes both; what another writer left out stays out.
       model = { provider: entry.message.provider as string, modelId: entry.message.model as string };

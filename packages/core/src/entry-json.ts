@@ -1,77 +1,67 @@
 /** Entries and headers as JSON texts from outside (files, imports, other devices): the one place that checks them. */
 import type { SessionEntry, SessionHeader } from "./entries.ts";
 import type { Result } from "./errors.ts";
+import {
+  accept,
+  anObject,
+  aString,
+  aStringOrNull,
+  aText,
+  type FieldChecks,
+  findFieldFault,
+  isObject,
+  type JsonFault,
+  kindOf,
+  orAbsent,
+} from "./json-shape.ts";
 import type { TreeNode } from "./session-tree.ts";
 
-/** Why a JSON text is not an entry or a header. */
-export interface JsonFault {
-  /** The field at fault; empty when the text as a whole is. */
-  readonly field: string;
-  /** What was expected and what was found, e.g. `parentId: expected a string or null, found number`. */
-  readonly message: string;
-}
+const anOptionalString = accept("a string or nothing", (value) => value == null || typeof value === "string");
 
-interface FieldRule {
-  readonly field: string;
-  readonly expected: string;
-  readonly accepts: (value: unknown) => boolean;
-}
-
-const isString = (value: unknown): value is string => typeof value === "string";
-const isText = (value: unknown): boolean => isString(value) && value !== "";
-const isStringOrNull = (value: unknown): boolean => value === null || isString(value);
-const isOptionalString = (value: unknown): boolean => value === undefined || isStringOrNull(value);
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const BASE_RULES: readonly FieldRule[] = [
-  { field: "type", expected: "a string", accepts: isString },
-  { field: "id", expected: "a non-empty string", accepts: isText },
-  { field: "parentId", expected: "a string or null", accepts: isStringOrNull },
-  { field: "timestamp", expected: "a non-empty string", accepts: isText },
+const BASE_CHECKS: FieldChecks = [
+  ["type", aString],
+  ["id", aText],
+  ["parentId", aStringOrNull],
+  ["timestamp", aText],
 ];
 
-/** Only what the tree itself reads. Payloads stay as they are: pi writes and reads them without a check. */
-const RULES_BY_TYPE: ReadonlyMap<string, readonly FieldRule[]> = new Map([
-  ["leaf", [{ field: "targetId", expected: "a string or null", accepts: isStringOrNull }]],
+/** Only what the tree itself reads; payloads are `findPayloadFault`'s. */
+const CHECKS_BY_TYPE: ReadonlyMap<string, FieldChecks> = new Map<string, FieldChecks>([
+  ["leaf", [["targetId", aStringOrNull]]],
   [
     "label",
     [
-      { field: "targetId", expected: "a string", accepts: isString },
-      { field: "label", expected: "a string or nothing", accepts: isOptionalString },
+      ["targetId", aString],
+      ["label", anOptionalString],
     ],
   ],
-  ["session_info", [{ field: "name", expected: "a string or nothing", accepts: isOptionalString }]],
-  ["context_edit", [{ field: "targetId", expected: "a string", accepts: isString }]],
+  ["session_info", [["name", anOptionalString]]],
+  ["context_edit", [["targetId", aString]]],
 ]);
 
-const HEADER_RULES: readonly FieldRule[] = [
-  { field: "type", expected: '"session"', accepts: (value) => value === "session" },
-  {
-    field: "version",
-    expected: "a whole number of at least 1",
-    accepts: (value) => value === undefined || (Number.isInteger(value) && Number(value) >= 1),
-  },
-  { field: "id", expected: "a non-empty string", accepts: isText },
-  { field: "timestamp", expected: "a non-empty string", accepts: isText },
-  { field: "cwd", expected: "a string", accepts: (value) => value === undefined || isString(value) },
-  {
-    field: "parentSession",
-    expected: "a string",
-    accepts: (value) => value === undefined || isString(value),
-  },
-  { field: "metadata", expected: "an object", accepts: (value) => value === undefined || isObject(value) },
+const HEADER_CHECKS: FieldChecks = [
+  ["type", accept('"session"', (value) => value === "session")],
+  [
+    "version",
+    orAbsent(accept("a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) >= 1)),
+  ],
+  ["id", aText],
+  ["timestamp", aText],
+  ["cwd", orAbsent(aString)],
+  ["parentSession", orAbsent(aString)],
+  ["metadata", orAbsent(anObject)],
 ];
 
 /**
  * Reads one entry. Checked are the fields the tree stands on (type, id, parentId, timestamp, and per type the target,
- * label and name); unknown types and all other fields pass as they are.
+ * label and name); unknown types and all other fields pass as they are. `findPayloadFault` looks at the rest.
  */
 export function parseEntryJson(json: string): Result<SessionEntry, JsonFault> {
   const parsed = parseObject(json);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
-  const fault = findFault(fields, BASE_RULES) ?? findFault(fields, RULES_BY_TYPE.get(String(fields.type)) ?? []);
+  const fault =
+    findFieldFault(fields, BASE_CHECKS) ?? findFieldFault(fields, CHECKS_BY_TYPE.get(String(fields.type)) ?? []);
   if (fault !== undefined) return { ok: false, error: fault };
   return { ok: true, value: fields as unknown as SessionEntry };
 }
@@ -83,7 +73,7 @@ export function parseEntryJson(json: string): Result<SessionEntry, JsonFault> {
 export function parseHeaderJson(json: string): Result<SessionHeader, JsonFault> {
   const parsed = parseObject(json);
   if (!parsed.ok) return parsed;
-  const fault = findFault(parsed.value, HEADER_RULES);
+  const fault = findFieldFault(parsed.value, HEADER_CHECKS);
   if (fault !== undefined) return { ok: false, error: fault };
   const fields = parsed.value as unknown as SessionHeader;
   const header: SessionHeader = {
@@ -125,18 +115,4 @@ function parseObject(json: string): Result<Record<string, unknown>, JsonFault> {
   if (!isObject(value))
     return { ok: false, error: { field: "", message: `expected an object, found ${kindOf(value)}` } };
   return { ok: true, value };
-}
-
-function findFault(fields: Record<string, unknown>, rules: readonly FieldRule[]): JsonFault | undefined {
-  const broken = rules.find((rule) => !rule.accepts(fields[rule.field]));
-  if (broken === undefined) return undefined;
-  const { field, expected } = broken;
-  return { field, message: `${field}: expected ${expected}, found ${kindOf(fields[field])}` };
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (value === "") return "an empty string";
-  return Array.isArray(value) ? "an array" : `${/^[aeiou]/.test(typeof value) ? "an" : "a"} ${typeof value}`;
 }

@@ -35,10 +35,11 @@ export type {
   ThinkingLevelChangeEntry,
   UsageEntry,
 } from "./entries.ts";
-export type { JsonFault } from "./entry-json.ts";
 export { entryToTreeNode, parseEntryJson, parseHeaderJson } from "./entry-json.ts";
 export type { IdSource, UuidV7Options } from "./ids.ts";
 export { createUuidV7, createUuidV7Source } from "./ids.ts";
+export type { JsonFault } from "./json-shape.ts";
+export { findPayloadFault } from "./payload-fault.ts";
 
 // Storages: the index and the base they share, and the one in memory.
 

@@ -186,7 +186,8 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
 
   /**
    * Replaces or (null) omits an entry's content in the model's context from here on (pi 1.6). Unknown target:
-   * `not_found`; one that is not on the leaf's branch or gives the model no content of its own: `invalid_entry`.
+   * `not_found`; one that is not on the leaf's branch or gives the model no content of its own, or a replacement that
+   * is no content: `invalid_entry`.
    */
   appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): Promise<string> {
     return this.#writes.run(async () => {
@@ -196,6 +197,9 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
       }
       if (!isEditable(target)) {
         throw new SessionError("invalid_entry", `Entry ${targetId} has no content that a context edit could replace`);
+      }
+      if (replacement !== null && typeof replacement?.content !== "string" && !Array.isArray(replacement?.content)) {
+        throw new SessionError("invalid_entry", `The replacement for entry ${targetId} is neither text nor blocks`);
       }
       return this.#write({ type: "context_edit", targetId, replacement });
     });
@@ -256,5 +260,5 @@ type Undefinable<Content> = Content extends unknown
 
 function isEditable(entry: SessionEntry): boolean {
   if (entry.type === "custom_message") return true;
-  return entry.type === "message" && ["user", "assistant", "toolResult"].includes(entry.message.role);
+  return entry.type === "message" && ["user", "assistant", "toolResult"].includes(entry.message?.role);
 }

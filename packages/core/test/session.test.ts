@@ -112,6 +112,7 @@ describe("Session appends", () => {
     await expect(session.appendContextEdit("nowhere", null)).rejects.toMatchObject({ code: "not_found" });
     await expect(session.appendContextEdit(aside, null)).rejects.toMatchObject({ code: "invalid_entry" });
     await expect(session.appendContextEdit(model, null)).rejects.toMatchObject({ code: "invalid_entry" });
+    await expect(session.appendContextEdit(root, { content: 7 })).rejects.toMatchObject({ code: "invalid_entry" });
     expect(await session.getEntries()).toHaveLength(count);
     await session.appendContextEdit(root, { content: "edited" });
     expect((await session.buildContext()).messages).toEqual([{ role: "user", content: "edited" }]);

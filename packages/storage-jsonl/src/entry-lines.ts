@@ -1,5 +1,5 @@
 /** From a line of a file to its text and to the entry it holds; what does not fit is told to the report. */
-import { parseEntryJson, type SessionEntry } from "@coppice/core";
+import { findPayloadFault, parseEntryJson, type SessionEntry } from "@coppice/core";
 import type { FileLine } from "./file-lines.ts";
 import type { LineMigration } from "./line-migration.ts";
 import type { ReportWriter } from "./session-file-report.ts";
@@ -75,6 +75,9 @@ export function parseEntryLine(
     notes.skip(line, "type: expected an entry, found another session header");
     return undefined;
   }
+  const fault = findPayloadFault(parsed.value);
+  // Kept all the same: skipping it would cut off everything that continues it.
+  if (fault !== undefined) notes.keepFaulty(line, fault.message);
   migration?.keepLine(parsed.value.id);
   notes.keepEntry();
   return { line, json, entry: parsed.value };

@@ -25,6 +25,9 @@ export interface SessionFileReport {
   readonly skippedCount: number;
   /** Lines that were read, but not as they stand: the first 1,000. */
   readonly repaired: readonly LineNote[];
+  /** Lines whose entry was kept although its payload is not what its type asks for: the first 1,000. */
+  readonly faulty: readonly LineNote[];
+  readonly faultyCount: number;
   /** The file begins with a byte order mark, which was passed over. */
   readonly hasByteOrderMark: boolean;
   /** A line break follows the last line read. */
@@ -36,6 +39,7 @@ export class ReportWriter {
   readonly report: { -readonly [Field in keyof SessionFileReport]: SessionFileReport[Field] } & {
     skipped: LineNote[];
     repaired: LineNote[];
+    faulty: LineNote[];
   } = {
     fileVersion: 0,
     lines: 0,
@@ -43,6 +47,8 @@ export class ReportWriter {
     skipped: [],
     skippedCount: 0,
     repaired: [],
+    faulty: [],
+    faultyCount: 0,
     hasByteOrderMark: false,
     hasFinalNewline: true,
   };
@@ -102,9 +108,16 @@ export class ReportWriter {
     if (this.report.repaired.length < MAX_LISTED_LINES) this.report.repaired.push({ line, reason });
   }
 
+  /** Notes that an entry is kept although something is the matter with its payload. */
+  keepFaulty(line: number, reason: string): void {
+    this.#refuseWhenStrict(line, reason);
+    this.report.faultyCount += 1;
+    if (this.report.faulty.length < MAX_LISTED_LINES) this.report.faulty.push({ line, reason });
+  }
+
   #refuseWhenStrict(line: number, reason: string): void {
     if (!this.isStrict) return;
-    const advice = "repair the line, or read the file leniently to do without it";
+    const advice = "repair the line, or read the file leniently to get the rest";
     throw new SessionError(this.refusalCode, `${this.name} line ${line}: ${reason}; ${advice}.`);
   }
 }

@@ -11,7 +11,7 @@ export const DEFAULT_MAX_LINE_BYTES: number = 32 * 1024 * 1024;
 
 /** How a session file is read. */
 export interface ReadSessionFileOptions {
-  /** Refuse what would be skipped or put right otherwise. Default false. */
+  /** Refuse what would be skipped, put right or kept with a faulty payload otherwise. Default false. */
   strict?: boolean;
   /** Longer lines are skipped without being collected, in bytes. Default 32 MiB. */
   maxLineBytes?: number;
@@ -35,7 +35,8 @@ export interface SessionFile extends AsyncIterable<SessionFileEntry> {
 
 /**
  * Opens a session file, or a stream of its bytes, and reads its header; the entries follow as the result is iterated,
- * with one line in memory at a time. What cannot be an entry is skipped and stands in the report, unless `strict`.
+ * with one line in memory at a time. Unless `strict`, what cannot be an entry is skipped, an entry whose payload is not
+ * what its type asks for is kept, and both stand in the report.
  *
  * Rejects with `not_found` (no such file), `invalid_session` (a folder, an empty file, something else than a session),
  * `version_mismatch` (a newer format) or `storage`. Iterating may throw `storage`, and with `strict` `invalid_entry`,

@@ -136,6 +136,16 @@ describe("lines", () => {
     ]);
   });
 
+  it("[JL19] an entry whose payload is not what its type asks for is kept, and listed apart from skipped lines", async () => {
+    const bad = '{"type":"message","id":"x","parentId":"a","timestamp":"t","message":{"content":"who says so?"}}';
+    const below = messageLine("c", "x");
+    const { jsons, report } = await readAll([headerLine, a, bad, "garbage", below, ""].join("\n"));
+    expect(jsons).toEqual([a, bad, below]);
+    expect(report.skipped.map((note) => note.line)).toEqual([4]);
+    expect(report.faulty).toEqual([{ line: 3, reason: "message.role: expected a string, found nothing" }]);
+    expect(report.faultyCount).toBe(1);
+  });
+
   it("[JL5] a file cut off at any byte gives the entries that are whole", async () => {
     const bytes = Buffer.from(`${headerLine}\n${messageLine("ä", null, "🌳")}\n${messageLine("b", "ä", "ö\\")}`);
     const ends = [bytes.indexOf("\n"), bytes.lastIndexOf("\n"), bytes.length];
@@ -298,6 +308,12 @@ describe("strict", () => {
       /^f line 2: timestamp: expected a non-empty string, found nothing; repair/,
     ],
     ["a torn last line", `${headerLine}\n${a}\n{"type":`, "invalid_entry", /^f line 3: the file ends in the middle/],
+    [
+      "an entry whose payload is not what its type asks for",
+      `${headerLine}\n\n{"type":"model_change","id":"m","parentId":null,"timestamp":"t","provider":7,"modelId":"m"}\n`,
+      "invalid_entry",
+      "f line 3: provider: expected a string, found a number",
+    ],
   ])("[JL8] refuses %s", async (_, content, code, message) => {
     const reading = readAll(content, { strict: true, name: "f" });
     await expect(reading).rejects.toMatchObject({ code });
