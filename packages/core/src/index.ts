@@ -4,6 +4,7 @@ export type { Result, SessionErrorCode } from "./errors.ts";
 export { SessionError } from "./errors.ts";
 export type {
   GetEntriesOptions,
+  IdConflict,
   SessionChange,
   SessionMetadata,
   SessionStats,

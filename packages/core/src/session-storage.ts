@@ -32,10 +32,19 @@ export interface SessionStats {
   costTotal: number;
 }
 
+/** An id that records of the log have with different contents. All are kept, the first in log order is shown. */
+export interface IdConflict {
+  readonly id: string;
+  /** Their exact JSON texts in log order, each text once; those that cannot be read are left out. */
+  readonly jsons: readonly string[];
+}
+
 /** What changed in a storage, told to its subscribers after the change is visible to reads. */
 export interface SessionChange {
-  /** Entries that became part of the log, in log order; from this replica or from others. */
+  /** Entries that are shown from now on, in log order; from this replica or from others. Empty when only conflicts came. */
   readonly added: readonly SessionEntry[];
+  /** Ids for which a record came whose content is none the log had for them. Absent when there are none. */
+  readonly conflicts?: readonly IdConflict[];
   /** True when another replica or process wrote them. */
   readonly remote: boolean;
 }

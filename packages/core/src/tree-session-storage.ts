@@ -5,6 +5,7 @@ import { createUuidV7Source, type IdSource } from "./ids.ts";
 import { computeSessionStats } from "./session-stats.ts";
 import type {
   GetEntriesOptions,
+  IdConflict,
   SessionChange,
   SessionMetadata,
   SessionStats,
@@ -110,8 +111,10 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
       if (!remote && last !== undefined) this.leafId = this.tree.leafEffect(last);
     }
     if (this.#listeners.size > 0) {
-      const added = runs.flatMap((run) => run.nodes).filter((_, index) => results[index]?.shown);
-      if (added.length > 0) this.#queueNotice(added, remote);
+      const nodes = runs.flatMap((run) => run.nodes);
+      const added = nodes.filter((_, index) => results[index]?.shown);
+      const repeated = nodes.filter((_, index) => results[index]?.duplicateOf !== undefined);
+      if (added.length + repeated.length > 0) this.#queueNotice(added, this.#groupById(repeated, nodes), remote);
     }
     return results;
   }
@@ -300,16 +303,47 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     }
   }
 
-  #queueNotice(nodes: readonly Node[], remote: boolean): void {
+  #queueNotice(nodes: readonly Node[], repeated: readonly RepeatedId<Node>[], remote: boolean): void {
     // Payloads may have to be read first; the queue keeps the changes in order meanwhile.
     void this.#notices.run(async () => {
       try {
-        const change: SessionChange = { added: await this.#readEntries(nodes), remote };
+        const added = await this.#readEntries(nodes);
+        const conflicts = await this.#findConflicts(repeated);
+        if (added.length + conflicts.length === 0) return;
+        const change: SessionChange = { added, remote, ...(conflicts.length === 0 ? {} : { conflicts }) };
         for (const listener of this.#listeners) callOrReport(() => listener(change));
       } catch (error) {
         reportAsUncaught(error);
       }
     });
+  }
+
+  /** The records of each repeated id as they stand now, those that `arrived` apart from those there before. */
+  #groupById(repeated: readonly Node[], arrived: readonly Node[]): RepeatedId<Node>[] {
+    if (repeated.length === 0) return [];
+    const isNew = new Set(arrived);
+    return [...new Set(repeated.map((node) => node.id))].map((id) => {
+      const nodes = this.tree.nodesWithId(id);
+      return { id, nodes, before: nodes.filter((node) => !isNew.has(node)) };
+    });
+  }
+
+  async #findConflicts(repeated: readonly RepeatedId<Node>[]): Promise<IdConflict[]> {
+    const conflicts: IdConflict[] = [];
+    for (const { id, nodes, before } of repeated) {
+      const [jsons, jsonsBefore] = [await this.#readDistinct(nodes), await this.#readDistinct(before)];
+      if (jsons.length > Math.max(1, jsonsBefore.length)) conflicts.push({ id, jsons });
+    }
+    return conflicts;
+  }
+
+  async #readDistinct(nodes: readonly Node[]): Promise<string[]> {
+    const jsons = new Set<string>();
+    for (const node of nodes) {
+      const json = await this.#readJsonIfReadable(node);
+      if (json !== undefined) jsons.add(json);
+    }
+    return [...jsons];
   }
 
   async #finish(): Promise<void> {
@@ -319,6 +353,15 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     this.#listeners.clear();
     await this.release();
   }
+}
+
+/** An id of which another record came. */
+interface RepeatedId<Node> {
+  readonly id: string;
+  /** All its records, in log order. */
+  readonly nodes: readonly Node[];
+  /** Those that were there before. */
+  readonly before: readonly Node[];
 }
 
 /** A listener that throws must not fail the append it is told of, nor keep the others from hearing. */

@@ -119,6 +119,17 @@ describe("several writers", () => {
     ]);
   });
 
+  it("[ST34] another writer's line with an id of the file and other content is told as a conflict", async () => {
+    const { path, storage } = await openFile(`${headerLine}\n${a}\n`);
+    const changes: SessionChange[] = [];
+    storage.subscribe((change) => changes.push(change));
+    const other = messageLine("a", null, "other");
+    await appendFile(path, `${a}\n${other}\n`);
+    await storage.refresh();
+    await storage.close();
+    expect(changes).toEqual([{ added: [], remote: true, conflicts: [{ id: "a", jsons: [a, other] }] }]);
+  });
+
   it("[JL23] a text that another writer has appended meanwhile is not written again", async () => {
     const { path, storage } = await openFile(`${headerLine}\n${a}\n`);
     await appendFile(path, `${b}\n`);

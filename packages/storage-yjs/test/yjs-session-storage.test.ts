@@ -232,6 +232,29 @@ describe("appending", () => {
     }
   });
 
+  test("[ST34] another device's record of an own id is told as a conflict, the same text as none", async () => {
+    const replicas = [await createReplica("device-a"), await createReplica("device-b")] as const;
+    const changes: SessionChange[] = [];
+    for (const { storage } of replicas) {
+      await storage.appendEntry(message("same", null));
+      storage.subscribe((change) => changes.push(change));
+    }
+    syncAll(...replicas);
+    await replicas[0].storage.appendEntry(message("e1", null, "from a"));
+    await replicas[1].storage.appendEntry(message("e1", null, "from b"));
+    syncAll(...replicas);
+    const shown = await replicas[0].storage.getEntryJson("e1");
+    for (const { storage } of replicas) await storage.close();
+    const conflicts = changes.flatMap((change) => (change.remote ? (change.conflicts ?? []) : []));
+    expect(changes.flatMap((change) => change.conflicts ?? [])).toEqual(conflicts);
+    const texts = ["from a", "from b"].map((text) => JSON.stringify(message("e1", null, text)));
+    expect(conflicts.map(({ id, jsons }) => ({ id, jsons: [...jsons].sort() }))).toEqual([
+      { id: "e1", jsons: texts },
+      { id: "e1", jsons: texts },
+    ]);
+    expect(conflicts.map(({ jsons }) => jsons[0])).toEqual([shown, shown]);
+  });
+
   test("[YS11] an entry tells the device that wrote it", async () => {
     const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
     await appendChain(first, "e1");

@@ -185,6 +185,32 @@ export function testAppends(factory: SessionStorageFactory): void {
         }
       }));
 
+    test("[ST34] a record whose content differs from all others of its id is told as a conflict; a copy is silent", () =>
+      withSession(factory, async ({ storage }) => {
+        const changes: SessionChange[] = [];
+        const lastHeard = new Promise<void>((resolve) => {
+          storage.subscribe((change) => {
+            changes.push(change);
+            if (change.added.some((entry) => entry.id === "last")) resolve();
+          });
+        });
+        const texts = ["first", "second", "third"].map((text) => JSON.stringify(messageEntry("a", null, text)));
+        await storage.appendEntry(messageEntry("a", null, "first"));
+        await storage.appendEntry(messageEntry("a", null, "first"));
+        await storage.appendEntry(messageEntry("a", null, "second"));
+        await storage.appendEntry(messageEntry("a", null, "second"));
+        await storage.appendJson([JSON.stringify(messageEntry("b", null)), ...texts]);
+        await storage.appendEntry(messageEntry("last", null));
+        await lastHeard;
+        expect(changes.map(({ added, conflicts }) => ({ added: idsOf(added), conflicts }))).toEqual([
+          { added: ["a"], conflicts: undefined },
+          { added: [], conflicts: [{ id: "a", jsons: texts.slice(0, 2) }] },
+          { added: ["b"], conflicts: [{ id: "a", jsons: texts }] },
+          { added: ["last"], conflicts: undefined },
+        ]);
+        expect(changes.every(({ remote }) => !remote)).toBe(true);
+      }));
+
     test("[ST28] an entry that is none is refused as invalid_entry and nothing is written", () =>
       withSession(factory, async ({ storage }) => {
         const cyclic: Record<string, unknown> = {};
