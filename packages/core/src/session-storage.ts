@@ -58,6 +58,11 @@ export interface SessionChange {
 export interface SessionStorage {
   /** Identity of the session; the same after every reopening. */
   getMetadata(): Promise<SessionMetadata>;
+  /**
+   * The exact JSON text of the session's header, fields Coppice does not know included; undefined while there is none.
+   * Absent in storages that keep no header.
+   */
+  getHeaderJson?(): string | undefined;
   /** The entry the next append continues; null before the first. `invalid_session` when it is not a known entry. */
   getLeafId(): Promise<string | null>;
   /** Moves the leaf by appending a `leaf` entry. Unknown id: `not_found`, nothing is written. */

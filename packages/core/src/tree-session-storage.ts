@@ -318,32 +318,28 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     });
   }
 
-  /** The records of each repeated id as they stand now, those that `arrived` apart from those there before. */
+  /** The records of each repeated id as they stand now. */
   #groupById(repeated: readonly Node[], arrived: readonly Node[]): RepeatedId<Node>[] {
     if (repeated.length === 0) return [];
-    const isNew = new Set(arrived);
-    return [...new Set(repeated.map((node) => node.id))].map((id) => {
-      const nodes = this.tree.nodesWithId(id);
-      return { id, nodes, before: nodes.filter((node) => !isNew.has(node)) };
-    });
+    const ids = new Set(repeated.map((node) => node.id));
+    const isArrived = new Set(arrived);
+    return Array.from(ids, (id) => ({ id, nodes: this.tree.nodesWithId(id), arrived: isArrived }));
   }
 
   async #findConflicts(repeated: readonly RepeatedId<Node>[]): Promise<IdConflict[]> {
     const conflicts: IdConflict[] = [];
-    for (const { id, nodes, before } of repeated) {
-      const [jsons, jsonsBefore] = [await this.#readDistinct(nodes), await this.#readDistinct(before)];
-      if (jsons.length > Math.max(1, jsonsBefore.length)) conflicts.push({ id, jsons });
+    for (const { id, nodes, arrived } of repeated) {
+      const jsons = new Set<string>();
+      const jsonsBefore = new Set<string>();
+      for (const node of nodes) {
+        const json = await this.#readJsonIfReadable(node);
+        if (json === undefined) continue;
+        jsons.add(json);
+        if (!arrived.has(node)) jsonsBefore.add(json);
+      }
+      if (jsons.size > Math.max(1, jsonsBefore.size)) conflicts.push({ id, jsons: [...jsons] });
     }
     return conflicts;
-  }
-
-  async #readDistinct(nodes: readonly Node[]): Promise<string[]> {
-    const jsons = new Set<string>();
-    for (const node of nodes) {
-      const json = await this.#readJsonIfReadable(node);
-      if (json !== undefined) jsons.add(json);
-    }
-    return [...jsons];
   }
 
   async #finish(): Promise<void> {
@@ -360,8 +356,8 @@ interface RepeatedId<Node> {
   readonly id: string;
   /** All its records, in log order. */
   readonly nodes: readonly Node[];
-  /** Those that were there before. */
-  readonly before: readonly Node[];
+  /** What came with it; the rest was there before. */
+  readonly arrived: ReadonlySet<Node>;
 }
 
 /** A listener that throws must not fail the append it is told of, nor keep the others from hearing. */

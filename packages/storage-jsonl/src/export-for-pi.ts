@@ -5,6 +5,7 @@
 import { entryToTreeNode, type SessionEntry, SessionError, type SessionStorage, SessionTree } from "@coppice/core";
 import { createHeaderJson } from "./create-session-file.ts";
 import { deriveId } from "./derived-id.ts";
+import { CURRENT_FILE_VERSION } from "./line-migration.ts";
 
 /** What an export may be given. */
 export interface ExportForPiOptions {
@@ -72,12 +73,22 @@ interface SessionForExport {
 }
 
 async function readForExport(storage: SessionStorage, options: ExportForPiOptions): Promise<SessionForExport> {
-  const metadata = await storage.getMetadata();
-  const cwd = metadata.cwd || options.cwd || "/";
   const { leafId = await storage.getLeafId() } = options;
   const leaf = leafId === null ? null : await storage.getEntry(leafId);
   if (leaf === undefined) throw new SessionError("not_found", `Entry ${leafId} not found`);
-  return { header: `${createHeaderJson({ ...metadata, cwd })}\n`, entries: await storage.getEntries(), leaf };
+  const header = `${await readExportHeader(storage, options.cwd || "/")}\n`;
+  return { header, entries: await storage.getEntries(), leaf };
+}
+
+/** The storage's own header where it has one, so that fields Coppice does not know go along. */
+async function readExportHeader(storage: SessionStorage, defaultCwd: string): Promise<string> {
+  const metadata = await storage.getMetadata();
+  const cwd = metadata.cwd || defaultCwd;
+  const headerJson = storage.getHeaderJson?.();
+  if (headerJson === undefined) return createHeaderJson({ ...metadata, cwd });
+  const fields: Record<string, unknown> = JSON.parse(headerJson);
+  const isExportable = fields.cwd === cwd && fields.version === CURRENT_FILE_VERSION && !/[\r\n]/.test(headerJson);
+  return isExportable ? headerJson : JSON.stringify({ ...fields, version: CURRENT_FILE_VERSION, cwd });
 }
 
 /** Without the `leaf` entries, except those on the way from another entry to its root. */

@@ -17,7 +17,7 @@ import { readFileBytes } from "./file-bytes.ts";
 import { toFileError } from "./file-errors.ts";
 import { LineSplitter, NEWLINE } from "./file-lines.ts";
 import { CURRENT_FILE_VERSION } from "./line-migration.ts";
-import { DEFAULT_MAX_LINE_BYTES, openSessionFile } from "./session-file.ts";
+import { DEFAULT_MAX_LINE_BYTES, openSessionFile, type SessionFile } from "./session-file.ts";
 import { ReportWriter, type SessionFileReport } from "./session-file-report.ts";
 
 /** Where a storage's ids and times come from. */
@@ -55,17 +55,21 @@ export class JsonlSessionStorage extends TreeSessionStorage<JsonlNode> {
   readonly #file: AppendFile;
   readonly #notes: ReportWriter;
   readonly #metadata: JsonlSessionMetadata;
+  readonly #headerJson: string;
 
   /** Use `open` or `create`. */
   private constructor(
-    metadata: JsonlSessionMetadata,
+    path: string,
+    { header, headerJson }: SessionFile,
     identity: FileIdentity,
     notes: ReportWriter,
     options: JsonlSessionStorageOptions,
   ) {
+    const metadata = headerToMetadata(header, path);
     super({ metadata, ...options });
     this.#metadata = metadata;
-    this.#file = new AppendFile(metadata.path, identity);
+    this.#headerJson = headerJson;
+    this.#file = new AppendFile(path, identity);
     this.#notes = notes;
   }
 
@@ -81,7 +85,7 @@ export class JsonlSessionStorage extends TreeSessionStorage<JsonlNode> {
     for await (const { json, entry } of file) records.push({ json, entry });
     // What others append later is theirs; it must not make an append of ours fail.
     notes.isStrict = false;
-    const storage = new JsonlSessionStorage(headerToMetadata(file.header, path), identity, notes, storageOptions);
+    const storage = new JsonlSessionStorage(path, file, identity, notes, storageOptions);
     storage.#take(records, false);
     return storage;
   }
@@ -103,6 +107,11 @@ export class JsonlSessionStorage extends TreeSessionStorage<JsonlNode> {
 
   override async getMetadata(): Promise<JsonlSessionMetadata> {
     return this.#metadata;
+  }
+
+  /** The header's exact text; of a file of format 1 or 2 the text in format 3. */
+  getHeaderJson(): string {
+    return this.#headerJson;
   }
 
   /** Takes in what other processes have appended since. Rejects with `storage` when the file is gone or shorter. */

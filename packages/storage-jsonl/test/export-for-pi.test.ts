@@ -128,6 +128,50 @@ describe("for pi-coding-agent", () => {
   });
 });
 
+describe("headers that the storage keeps", () => {
+  /** The first line of either export, and the text they were made from. */
+  async function exportHeader(storage: SessionStorage, cwd: string): Promise<string> {
+    const [header, other] = await Promise.all(
+      [exportForPi(storage, { cwd }), exportForPiAgentCore(storage, { cwd })].map(async (lines) => {
+        const [first] = (await collect(lines)).split("\n");
+        return first;
+      }),
+    );
+    expect(other).toBe(header);
+    return header ?? "";
+  }
+
+  it("[JL53] fields that Coppice does not know go along, byte for byte", async () => {
+    const path = join(fixturesFolder, "header-extra-fields.jsonl");
+    const storage = await JsonlSessionStorage.open(path);
+    const [header] = (await readFile(path, "utf8")).split("\n");
+    expect(await exportHeader(storage, "/elsewhere")).toBe(header);
+    expect(header).toContain('"gitBranch":"main"');
+    await storage.close();
+  });
+
+  it("[JL53] a cwd that is missing, another version and line breaks are all that is changed", async () => {
+    class StorageWithHeader extends InMemorySessionStorage {
+      readonly #headerJson: string;
+      constructor(headerJson: string, cwd: string) {
+        super({ metadata: { ...metadata, cwd } });
+        this.#headerJson = headerJson;
+      }
+      getHeaderJson(): string {
+        return this.#headerJson;
+      }
+    }
+    const extra = '"gitBranch":"main"}';
+    const wanted = `${header.slice(0, -1)},${extra}`;
+    const withoutCwd = wanted.replace("/work", "");
+    expect(await exportHeader(new StorageWithHeader(withoutCwd, ""), "/work")).toBe(wanted);
+    const older = wanted.replace('"version":3', '"version":2');
+    const broken = wanted.replace(extra, `\n  ${extra}`);
+    for (const text of [older, broken])
+      expect(await exportHeader(new StorageWithHeader(text, "/work"), "/x")).toBe(wanted);
+  });
+});
+
 describe("for pi-agent-core", () => {
   it("[JL54] every entry comes in log order, and a leaf entry only when the last one leads elsewhere", async () => {
     const lines = [a, b, leafLine("l", "b", "a"), c];
