@@ -1,7 +1,6 @@
 /** Leaving a branch: what it held that the target does not, and the entry that keeps a summary of it. */
 import { type ContextOptions, type ProjectedEntry, projectEntries } from "./context-projection.ts";
 import type { AgentMessageLike, SessionEntry } from "./entries.ts";
-import { SessionError } from "./errors.ts";
 import type { Session } from "./session.ts";
 import type { Summarize } from "./summarize.ts";
 import { estimateTokens } from "./token-estimate.ts";
@@ -61,8 +60,8 @@ export interface MoveWithSummaryOptions extends ContextOptions {
 /**
  * Moves the leaf to an entry (null: before the first) and leaves there a summary of the branch that was left. Returns
  * the summary's id; undefined when the leaf is there already, and when the branch that is left has no messages: then
- * it only moves. An unknown entry rejects with `not_found`; a leaf that moved while the caller summarised with
- * `invalid_session`. In both cases nothing is written.
+ * it only moves. An unknown entry rejects with `not_found`; a leaf that moved meanwhile with `invalid_session`. In both
+ * cases nothing is written.
  */
 export async function moveWithSummary(
   session: Session,
@@ -75,15 +74,10 @@ export async function moveWithSummary(
   const [leftPath, targetPath] = [await storage.getPathToRoot(leftId), await storage.getPathToRoot(targetId)];
   if (leftId === targetId) return undefined;
   const { messages, files } = planBranchSummary(leftPath, targetPath, options.tokenBudget, options);
-  if (messages.length === 0) return session.moveTo(targetId);
+  if (messages.length === 0) return session.moveTo(targetId, undefined, leftId);
   const guidance = options.instructions === undefined ? {} : { instructions: options.instructions };
   const summary = (await summarize({ kind: "branch", messages, ...guidance })) + formatFileLists(files);
-  const leafId = await session.getLeafId();
-  if (leafId !== leftId) {
-    const message = `The leaf moved from ${leftId} to ${leafId} while the branch was summarised; move again`;
-    throw new SessionError("invalid_session", message);
-  }
-  return session.moveTo(targetId, { summary, details: files });
+  return session.moveTo(targetId, { summary, details: files }, leftId);
 }
 
 /** Messages from the end of a branch as far as the budget reaches. */

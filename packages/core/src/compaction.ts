@@ -91,7 +91,8 @@ export interface CompactOptions extends ContextOptions {
  * Compacts the leaf's branch: plans, has the caller summarise, appends the compaction. Returns its id, or undefined
  * when there was nothing to summarise. Entries appended to the branch meanwhile stay verbatim. When the leaf has
  * meanwhile moved to where the summarised entries are not, nothing is appended and the call rejects with
- * `invalid_session`; it may be repeated. A rejection of `summarize` is passed on.
+ * `invalid_session`; it may be repeated. A rejection of `summarize` is passed on. What pi 1.6's rules need besides the
+ * summary, `Session` adds to every compaction.
  */
 export async function compactSession(
   session: Session,
@@ -102,14 +103,15 @@ export async function compactSession(
   const plan = planCompaction(await session.getBranch(), { keepRecentTokens }, options);
   if (plan === undefined) return undefined;
   const summary = (await summarizePlan(plan, summarize, options.instructions)) + formatFileLists(plan.files);
-  const isOnBranch = (await session.getBranch()).some((entry) => entry.id === plan.firstKeptEntryId);
-  if (!isOnBranch) {
-    const message = `The leaf left the branch of entry ${plan.firstKeptEntryId} while it was summarised; compact again`;
-    throw new SessionError("invalid_session", message);
-  }
-  const retainedTail = options.storeRetainedTail ? plan.keptMessages : undefined;
   const { firstKeptEntryId, tokensBefore, files } = plan;
-  return session.appendCompaction(summary, firstKeptEntryId, tokensBefore, files, undefined, undefined, retainedTail);
+  const retainedTail = options.storeRetainedTail ? plan.keptMessages : undefined;
+  return session.appendFromBranch((branch) => {
+    if (branch.some((entry) => entry.id === firstKeptEntryId)) {
+      return { type: "compaction", summary, firstKeptEntryId, tokensBefore, retainedTail, details: files };
+    }
+    const message = `The leaf left the branch of entry ${firstKeptEntryId} while it was summarised; compact again`;
+    throw new SessionError("invalid_session", message);
+  });
 }
 
 async function summarizePlan(plan: CompactionPlan, summarize: Summarize, instructions?: string): Promise<string> {

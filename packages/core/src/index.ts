@@ -70,7 +70,7 @@ export {
   entryToContextMessages,
   projectEntries,
 } from "./context-projection.ts";
-export type { MoveSummary, SessionOptions } from "./session.ts";
+export type { EntryContent, MoveSummary, SessionOptions } from "./session.ts";
 export { Session } from "./session.ts";
 
 // Compaction and branch summaries.
@@ -80,6 +80,7 @@ export { moveWithSummary, planBranchSummary } from "./branch-summary.ts";
 export type { CompactionPlan, CompactionSettings, CompactOptions } from "./compaction.ts";
 export { compactSession, DEFAULT_COMPACTION_SETTINGS, planCompaction, shouldCompact } from "./compaction.ts";
 export type { Summarize, SummaryRequest } from "./summarize.ts";
+export { foldSystemMessages } from "./system-message.ts";
 export { estimateContextTokens, estimateTokens } from "./token-estimate.ts";
 export type { FileLists, ToolCall } from "./tool-calls.ts";
 export { collectFileLists, readToolCalls } from "./tool-calls.ts";

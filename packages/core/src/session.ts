@@ -2,11 +2,14 @@ import {
   buildContextEntries,
   buildSessionContext,
   type ContextOptions,
+  detectContextRules,
+  projectEntries,
   type SessionContext,
 } from "./context-projection.ts";
 import type { AgentMessageLike, ContextEditEntry, EntryBase, KnownEntry, SessionEntry } from "./entries.ts";
 import { SessionError } from "./errors.ts";
 import type { GetEntriesOptions, SessionMetadata, SessionStats, SessionStorage } from "./session-storage.ts";
+import { foldSystemMessages } from "./system-message.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 /** How a session builds its contexts, and its clock. */
@@ -23,13 +26,19 @@ export interface MoveSummary {
   readonly usage?: unknown;
 }
 
-/** The fields a caller gives; the session adds id, parentId and timestamp. */
-type EntryContent = KnownEntry extends infer Entry
+/**
+ * What a caller gives of an entry: type and payload. The session adds id, parentId and timestamp. Optional fields may be
+ * given as undefined; they are left out of the JSON text.
+ */
+export type EntryContent = KnownEntry extends infer Entry
   ? Entry extends KnownEntry
-    ? Omit<Entry, AddedField>
+    ? Undefinable<Omit<Entry, AddedField>>
     : never
   : never;
 type AddedField = Exclude<keyof EntryBase, "type">;
+type Undefinable<Content> = {
+  [Field in keyof Content]: undefined extends Content[Field] ? Content[Field] | undefined : Content[Field];
+};
 
 /**
  * A session on any storage, with the methods of pi-agent-core's `Session` (0.80, and what 0.82 added).
@@ -128,7 +137,8 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
 
   /**
    * Lets a summary stand for the branch before `firstKeptEntryId` in the model's context; undefined keeps nothing.
-   * With `retainedTail` those messages are kept instead. Nothing is removed from the log.
+   * With `retainedTail` those messages are kept instead. Nothing is removed from the log. On a branch of pi 1.6 the
+   * entry also gets the system message that its context adds up to, because under pi's rules no earlier one counts.
    */
   appendCompaction(
     summary: string,
@@ -149,6 +159,14 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
       usage,
       fromHook,
     });
+  }
+
+  /**
+   * Appends what `make` returns for the leaf's branch (root first) as it is when this append's turn has come: no other
+   * append or move of this session comes in between. When `make` throws, nothing is written and the call rejects with it.
+   */
+  appendFromBranch(make: (branch: readonly SessionEntry[]) => EntryContent): Promise<string> {
+    return this.#writes.run(async () => this.#write(make(await this.getBranch())));
   }
 
   /** Appends application data that never reaches the model by itself. */
@@ -207,11 +225,13 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
 
   /**
    * Moves the leaf to an entry (null: before the first), leaving a `leaf` entry. With a summary, appends it as a
-   * `branch_summary` there and returns its id. Unknown id: `not_found`, nothing is written.
+   * `branch_summary` there and returns its id. Unknown id: `not_found`. With `leavingId`, when the leaf is another once
+   * the move's turn has come: `invalid_session`. In both cases nothing is written.
    */
-  moveTo(entryId: string | null, summary?: MoveSummary): Promise<string | undefined> {
+  moveTo(entryId: string | null, summary?: MoveSummary, leavingId?: string | null): Promise<string | undefined> {
     return this.#writes.run(async () => {
       if (entryId !== null) await this.#requireEntry(entryId);
+      if (leavingId !== undefined) await this.#requireLeaf(leavingId);
       await this.#storage.setLeafId(entryId);
       if (summary === undefined) return undefined;
       const { details, usage, fromHook } = summary;
@@ -222,18 +242,43 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
     });
   }
 
-  #append(content: Undefinable<EntryContent>): Promise<string> {
+  #append(content: EntryContent): Promise<string> {
     return this.#writes.run(() => this.#write(content));
   }
 
-  async #write(content: Undefinable<EntryContent>, knownParentId?: string | null): Promise<string> {
+  async #write(content: EntryContent, knownParentId?: string | null): Promise<string> {
     const id = await this.#storage.createEntryId();
     const parentId = knownParentId === undefined ? await this.#storage.getLeafId() : knownParentId;
+    const nowMs = this.#now();
     const { type, ...payload } = content;
+    const needsSystemMessage = content.type === "compaction" && content.systemMessage === undefined;
+    const systemMessage = needsSystemMessage ? await this.#foldSystemMessages(nowMs) : undefined;
     // Field order as pi writes it. Optional fields that are undefined do not reach the JSON text.
-    const entry = { type, id, parentId, timestamp: new Date(this.#now()).toISOString(), ...payload } as SessionEntry;
-    await this.#storage.appendEntry(entry);
+    const base = { type, id, parentId, timestamp: new Date(nowMs).toISOString() };
+    const added = systemMessage === undefined ? {} : { systemMessage };
+    await this.#storage.appendEntry({ ...base, ...payload, ...added } as SessionEntry);
     return id;
+  }
+
+  /** The system message for a compaction of the leaf's branch; undefined under rules that know none. */
+  async #foldSystemMessages(nowMs: number): Promise<AgentMessageLike | undefined> {
+    const branch = await this.getBranch().catch((error: unknown) => {
+      // Without its root the branch has no context; the compaction is appended like anything else.
+      if (error instanceof SessionError && error.code === "invalid_session") return [];
+      throw error;
+    });
+    const rules = this.#contextOptions.rules ?? detectContextRules(branch);
+    if (rules !== "coding-agent") return undefined;
+    return foldSystemMessages(
+      projectEntries(branch, { rules }).flatMap(({ messages }) => messages),
+      nowMs,
+    );
+  }
+
+  async #requireLeaf(id: string | null): Promise<void> {
+    const leafId = await this.#storage.getLeafId();
+    if (leafId === id) return;
+    throw new SessionError("invalid_session", `The leaf moved from ${id} to ${leafId} meanwhile; move again`);
   }
 
   async #requireEntry(id: string): Promise<SessionEntry> {
@@ -252,11 +297,6 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
     };
   }
 }
-
-/** Optional fields may be given as undefined; they are left out of the JSON text. */
-type Undefinable<Content> = Content extends unknown
-  ? { [Field in keyof Content]: undefined extends Content[Field] ? Content[Field] | undefined : Content[Field] }
-  : never;
 
 function isEditable(entry: SessionEntry): boolean {
   if (entry.type === "custom_message") return true;

@@ -128,4 +128,27 @@ describe("moveWithSummary", () => {
     await expect(overtaken).rejects.toMatchObject({ code: "invalid_session" });
     expect(await session.getEntries()).toHaveLength(3);
   });
+
+  test("[CO15] a move that is queued while the caller summarises goes first, and the summary is refused", async () => {
+    const root = await say("root");
+    const middle = await say("middle");
+    await say("aside");
+    const queued: Promise<unknown>[] = [];
+    const overtaken = moveWithSummary(session, root, async () => {
+      queued.push(session.moveTo(middle));
+      return "too late";
+    });
+    await expect(overtaken).rejects.toMatchObject({ code: "invalid_session" });
+    await Promise.all(queued);
+    expect(await session.getLeafId()).toBe(middle);
+    expect(await session.getStorage().findEntries("branch_summary")).toEqual([]);
+  });
+
+  test("[CO15] so is a move without anything to summarise", async () => {
+    const root = await say("root");
+    await session.appendModelChange("p", "m");
+    const queued = [say("said meanwhile"), say("and more")];
+    await expect(moveWithSummary(session, root, summarize)).rejects.toMatchObject({ code: "invalid_session" });
+    expect(await session.getLeafId()).toBe(await queued[1]);
+  });
 });

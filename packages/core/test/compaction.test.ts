@@ -292,6 +292,24 @@ describe("compactSession", () => {
     expect(await session.getStorage().findEntries("compaction")).toHaveLength(1);
   });
 
+  test("[CO11] a move that is queued while the caller summarises goes first, and the compaction is refused", async () => {
+    const session = await startSession("u1", "u2");
+    const queued: Promise<unknown>[] = [];
+    const overtaken = compactSession(
+      session,
+      async () => {
+        for (const content of ["a", "b", "c"]) queued.push(session.appendMessage({ role: "user", content }));
+        queued.push(session.moveTo(null));
+        return "too late";
+      },
+      { keepRecentTokens: 10 },
+    );
+    await expect(overtaken).rejects.toMatchObject({ code: "invalid_session" });
+    await Promise.all(queued);
+    expect(await session.getLeafId()).toBeNull();
+    expect(await session.getStorage().findEntries("compaction")).toEqual([]);
+  });
+
   test("[CO11] when the caller's summary fails, the failure is passed on and nothing is written", async () => {
     const session = await startSession("u1", "u2");
     const failure = new Error("no model");

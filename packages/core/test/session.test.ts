@@ -125,6 +125,31 @@ describe("Session appends", () => {
     expect(await session.getLeafId()).toBe(await good);
   });
 
+  test("[SE21] an entry made from the branch sees all that was appended before its turn, and can be called off", async () => {
+    const queued = ["a", "b"].map((content) => session.appendMessage({ role: "user", content }));
+    const made = session.appendFromBranch((branch) => ({ type: "custom", customType: "c", data: branch.length }));
+    const behind = session.appendMessage({ role: "user", content: "c" });
+    await expect(
+      session.appendFromBranch(() => {
+        throw new Error("called off");
+      }),
+    ).rejects.toThrow("called off");
+    expect(await session.getEntry(await made)).toMatchObject({ parentId: await queued[1], data: 2 });
+    expect(await session.getEntry(await behind)).toMatchObject({ parentId: await made });
+    expect(await session.getLeafId()).toBe(await behind);
+    expect(await session.getEntries()).toHaveLength(4);
+  });
+
+  test("[SE7] a move that names the leaf it leaves is refused when the leaf is another by then", async () => {
+    const root = await session.appendMessage({ role: "user" });
+    const leaf = await session.appendMessage({ role: "user" });
+    const queued = session.appendMessage({ role: "user" });
+    await expect(session.moveTo(root, { summary: "s" }, leaf)).rejects.toMatchObject({ code: "invalid_session" });
+    expect(await session.getEntries()).toHaveLength(3);
+    await session.moveTo(root, undefined, await queued);
+    expect(await session.getLeafId()).toBe(root);
+  });
+
   test("[SE17] identity, statistics and the log are the storage's", async () => {
     await session.appendMessage({ role: "user" });
     expect(session.getStorage()).toBe(storage);
