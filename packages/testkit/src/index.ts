@@ -11,6 +11,8 @@ export {
   tipsOf,
   waitingOf,
 } from "./log-oracle.ts";
+export type { IndexReading } from "./read-index.ts";
+export { readIndex } from "./read-index.ts";
 export type { SessionStorageFactory, SessionStorageUnderTest } from "./session-storage-under-test.ts";
 export type { SimulationSettings } from "./simulation-settings.ts";
 export { readSimulationSettings, simulationTimeoutMs } from "./simulation-settings.ts";

@@ -1,7 +1,14 @@
-import { entryToTreeNode, type SessionEntry, type SessionStorage, type TreeNode } from "@coppice/core";
+import {
+  entryToTreeNode,
+  InMemorySessionStorage,
+  type SessionEntry,
+  type SessionStorage,
+  type TreeNode,
+} from "@coppice/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { childrenOf, labelOf, leafAfter, nameOf, pathOf, shownNodes, tipsOf } from "./log-oracle.ts";
+import { idsOrCode, readIndex } from "./read-index.ts";
 import {
   idsOf,
   messageEntry,
@@ -17,7 +24,13 @@ const MAX_RUN_MS = 5_000;
 /** One random step. `pick` chooses among the entries there are, wherever a step needs one. */
 type Step =
   | {
-      readonly kind: "append" | "append-anywhere" | "append-orphan" | "append-again" | "append-unknown";
+      readonly kind:
+        | "append"
+        | "append-anywhere"
+        | "append-orphan"
+        | "append-again"
+        | "append-unknown"
+        | "append-compaction";
       readonly pick: number;
     }
   | { readonly kind: "label"; readonly pick: number; readonly text: string | undefined }
@@ -33,7 +46,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      kind: fc.constantFrom("append-anywhere", "append-orphan", "append-again", "append-unknown"),
+      kind: fc.constantFrom("append-anywhere", "append-orphan", "append-again", "append-unknown", "append-compaction"),
       pick,
     }),
   },
@@ -46,13 +59,13 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("move-to-root", "move-nowhere", "reopen") }) },
 );
 
-/** Random operations against a plain array: after each one, every query must say what the array says. */
+/** Random operations: after each one, queries must say what a plain array says, and the index what a rebuilt one says. */
 export function testRandomOperations(factory: SessionStorageFactory): void {
   const settings = readSimulationSettings();
 
   describe("random operations", () => {
     test(
-      "[ST30] after every operation all queries agree with a plain array of the log",
+      "[ST30] after every operation all queries agree with a plain array of the log, and the index with one rebuilt from it",
       async () => {
         let entriesSeen = 0;
         await fc.assert(
@@ -104,6 +117,11 @@ class ModelRun {
         break;
       case "append-unknown":
         await this.#append([unknownEntry(this.#newId(), this.#pickId(step.pick), { value: step.pick })]);
+        break;
+      case "append-compaction":
+        await this.#append([
+          compactionEntry(this.#newId(), this.#leafId(), this.#pickId(step.pick), step.pick % 4 === 0),
+        ]);
         break;
       case "append-unawaited":
         await this.#append([
@@ -180,11 +198,15 @@ class ModelRun {
     expect(idsOf(await storage.getChildren(null))).toEqual(childrenOf(nodes, null));
     for (const { id, type } of shown) {
       expect(await storage.getLabel(id)).toBe(labelOf(nodes, id));
-      expect(await pathOrCode(storage, id)).toEqual(pathOf(nodes, id));
+      expect(await idsOrCode(storage.getPathToRoot(id))).toEqual(pathOf(nodes, id));
       if (type !== "leaf") expect(idsOf(await storage.getChildren(id))).toEqual(childrenOf(nodes, id));
       const first = shown.find((entry) => entry.id === id);
       expect(await storage.getEntryJson(id)).toBe(JSON.stringify(first));
     }
+    const arrived = await storage.getEntries({ afterEntrySeq: 1, limit: 5 });
+    expect(arrived).toEqual(shown.slice(1, 6));
+    const rebuilt = new InMemorySessionStorage({ entries: this.log });
+    expect(await readIndex(storage)).toEqual(await readIndex(rebuilt));
   }
 
   #leafId(): string | null {
@@ -211,6 +233,9 @@ function leafEntry(id: string, parentId: string | null, targetId: string | null)
   return { type: "leaf", id, parentId, timestamp: messageEntry("", null).timestamp, targetId };
 }
 
-async function pathOrCode(storage: SessionStorage, id: string): Promise<unknown> {
-  return storage.getPathToRoot(id).then(idsOf, (error: { code: string }) => error.code);
+function compactionEntry(id: string, parentId: string | null, keptId: string | null, hasTail: boolean): SessionEntry {
+  const { timestamp } = messageEntry("", null);
+  const kept = keptId === null ? {} : { firstKeptEntryId: keptId };
+  const tail = hasTail ? { retainedTail: [{ role: "user", content: "kept" }] } : {};
+  return { type: "compaction", id, parentId, timestamp, summary: "summary", tokensBefore: 1, ...kept, ...tail };
 }
