@@ -1,6 +1,7 @@
 import {
   type EntryRecord,
   type IdSource,
+  parseEntryJson,
   parseHeaderJson,
   type Result,
   type SessionEntry,
@@ -433,15 +434,10 @@ function succeed<Value>(value: Value): Result<Value, never> {
   return { ok: true, value };
 }
 
-/** The entry in a payload, if it is the one its header speaks of. */
+/** The entry in a payload, if it is the one its header speaks of. Otherwise some other program wrote the record. */
 function parseEntryOf(node: EntryNode, json: string): SessionEntry | undefined {
-  let entry: SessionEntry | null;
-  try {
-    entry = JSON.parse(json) as SessionEntry | null;
-  } catch {
-    // Authentic, but some other program wrote it: shown as unreadable.
-    return undefined;
-  }
-  const isSame = entry?.id === node.id && entry.parentId === node.parentId && entry.type === node.type;
-  return isSame && entry !== null ? entry : undefined;
+  const parsed = parseEntryJson(json);
+  if (!parsed.ok) return undefined;
+  const { id, parentId, type } = parsed.value;
+  return id === node.id && parentId === node.parentId && type === node.type ? parsed.value : undefined;
 }

@@ -1,5 +1,5 @@
 import type { SessionEntry } from "@coppice/core";
-import { readSimulationSettings, simulationTimeoutMs } from "@coppice/testkit";
+import { readIndex, readSimulationSettings, simulationTimeoutMs } from "@coppice/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
@@ -138,6 +138,17 @@ class Simulation {
     }
   }
 
+  /** The index of a replica that took a step is the one that its document gives. */
+  async expectRebuilt(step: Step): Promise<void> {
+    for (const index of new Set([step.at, "to" in step ? step.to : step.at])) {
+      const replica = this.#replica(index);
+      const rebuilt = openReplica("device-x", { log: [Y.encodeStateAsUpdate(replica.doc)] });
+      expect(await readIndex(replica.storage)).toEqual(await readIndex(rebuilt.storage));
+      expect(await replica.storage.getConflicts()).toEqual(await rebuilt.storage.getConflicts());
+      await rebuilt.storage.close();
+    }
+  }
+
   /** What holds once everybody has everything. */
   async expectEqual(): Promise<void> {
     const views = await Promise.all(this.replicas.map((replica) => viewOf(replica)));
@@ -197,6 +208,7 @@ describe("convergence", () => {
             if (step.kind === "restart") counts.restarts++;
             if (simulation.replicas.some(({ storage }) => storage.isWaiting)) counts.waits++;
             await simulation.expectSound();
+            await simulation.expectRebuilt(step);
           }
           syncAll(...simulation.replicas);
           await simulation.expectSound();

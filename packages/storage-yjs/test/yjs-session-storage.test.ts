@@ -410,10 +410,11 @@ describe("records that do not open", () => {
     expect(await logIds(copy)).toEqual(["e1", "e2", "e3"]);
   });
 
-  test("[YS14] a payload that speaks of another entry than its header is not shown", async () => {
+  test("[YS14] a payload that speaks of another entry than its header, or is no entry, is not shown", async () => {
     const replica = await createReplica("device-a");
     const codec = new RecordCodec({ sessionId, keys: roomKeys });
-    const texts = [JSON.stringify(message("e9", null)), "no JSON", "null"];
+    const timeless = { ...message("e3", null), timestamp: 7 };
+    const texts = [JSON.stringify(message("e9", null)), "no JSON", "null", JSON.stringify(timeless)];
     for (const [index, json] of texts.entries()) {
       const place = { clientId: replica.doc.clientID, clock: 1 + index };
       pushRaw(replica, codec.prepareRecord(messageContent({ id: `e${index}`, json })).placeAt(place));
