@@ -53,6 +53,12 @@ export class InMemorySessionStorage extends TreeSessionStorage<MemoryNode> {
   }
 
   #showRecords(records: readonly EntryRecord[]): void {
-    this.show([{ nodes: records.map((record) => ({ ...entryToTreeNode(record.entry), record })) }], false);
+    this.show([{ nodes: records.map(recordToNode) }], false);
   }
+}
+
+/** Field by field: an object made by a spread and one more field is twice as slow to walk over. */
+function recordToNode(record: EntryRecord): MemoryNode {
+  const { id, parentId, type, timestamp, targetId, label, name } = entryToTreeNode(record.entry);
+  return { id, parentId, type, timestamp, targetId, label, name, record };
 }
