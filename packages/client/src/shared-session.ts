@@ -36,14 +36,14 @@ type ChangeKind = "status" | "cursors" | "entries";
 /** How long a room must have been quiet before a new device takes its place in it, in ms: well above a sender's gaps. */
 const quietMs = 300;
 
-/** Values of this device in the store, per session. */
-const leafKey = (sessionId: string): string => `leaf/${sessionId}`;
-const syncedKey = (sessionId: string): string => `synced/${sessionId}`;
+/** Values of this device in the store, per session; by its room, because a session id may be any text. */
+const leafKey = (roomId: string): string => `leaf/${roomId}`;
+const syncedKey = (roomId: string): string => `synced/${roomId}`;
 
 /** Opens a session over its replica; nothing is sent before `connect` of the replica. */
 export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
-  const { id, store } = options;
-  const [leaf, synced] = await Promise.all([store.readValue(leafKey(id)), store.readValue(syncedKey(id))]);
+  const { roomId, store } = options;
+  const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
   return new OpenedSession(options, leaf && parseStoredLeaf(leaf), synced !== undefined);
 }
 
@@ -66,9 +66,9 @@ export class OpenedSession implements SharedSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenSharedSessionOptions, storedLeaf: StoredLeaf | undefined, isSynced: boolean) {
-    const { id, replica, keys, store, deviceId } = options;
+    const { id, roomId, replica, keys, store, deviceId } = options;
     this.id = id;
-    this.roomId = options.roomId;
+    this.roomId = roomId;
     this.#options = options;
     this.#isSynced = isSynced;
     this.storage = new YjsSessionStorage({
@@ -79,7 +79,7 @@ export class OpenedSession implements SharedSession {
       flushed: () => replica.flushed(),
       ownLeaf: {
         read: () => storedLeaf,
-        write: (leaf) => store.writeValue(leafKey(id), new TextEncoder().encode(JSON.stringify(leaf))),
+        write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
       },
       synced: isSynced,
     });
@@ -237,7 +237,7 @@ export class OpenedSession implements SharedSession {
   }
 
   async #writeSynced(): Promise<void> {
-    await this.#options.store.writeValue(syncedKey(this.id), Uint8Array.of(1));
+    await this.#options.store.writeValue(syncedKey(this.roomId), Uint8Array.of(1));
     this.#isSynced = true;
   }
 

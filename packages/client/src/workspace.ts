@@ -198,21 +198,27 @@ class OpenedWorkspace implements Workspace {
   async #openNow(sessionId: string): Promise<OpenedSession> {
     const room = this.#roomOf(sessionId);
     const replica = await openRoom(this.#options, room);
-    const session = await openSharedSession({
-      id: sessionId,
-      replica,
-      roomId: room.roomId,
-      keys: this.#isSealed() ? room : undefined,
-      store: this.#options.store,
-      deviceId: this.device.id,
-      replicaId: this.#replicaId,
-      cursor: this.#options.cursor ?? "replica",
-      deviceNames: () => this.deviceNames(),
-      onNamed: (name) => this.#listName(sessionId, name),
-      onClosing: (closing) => this.#forgetClosing(sessionId, closing),
-    });
-    replica.connect();
-    return session;
+    try {
+      const session = await openSharedSession({
+        id: sessionId,
+        replica,
+        roomId: room.roomId,
+        keys: this.#isSealed() ? room : undefined,
+        store: this.#options.store,
+        deviceId: this.device.id,
+        replicaId: this.#replicaId,
+        cursor: this.#options.cursor ?? "replica",
+        deviceNames: () => this.deviceNames(),
+        onNamed: (name) => this.#listName(sessionId, name),
+        onClosing: (closing) => this.#forgetClosing(sessionId, closing),
+      });
+      replica.connect();
+      return session;
+    } catch (error) {
+      // Nobody else holds it. What was wrong first is what the caller must hear.
+      await Promise.allSettled([replica.close()]);
+      throw error;
+    }
   }
 
   /** Keys that rotate or come by a link will be read from the session's record; the first one is always derived. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { UpdateStore } from "@coppice/core";
+import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWorkspace } from "../src/workspace.ts";
@@ -78,6 +78,42 @@ describe("openWorkspace", () => {
     expect(workspace.listSessions()).toEqual([]);
   });
 
+  it("[WS10] a session id may be any text, and the device keeps its place in such a session", async () => {
+    const ids = ["séance-1", "x".repeat(300), "nul\u0000\nline", "../../a/b"];
+    for (const id of ids) {
+      const headerJson = JSON.stringify({ ...header, id });
+      expect(await workspace.importSession({ headerJson, lines: [entry("a", null, "one")] })).toMatchObject({
+        written: 1,
+      });
+    }
+    await closeAll();
+    await openAll();
+    expect(new Set(workspace.listSessions().map(({ id }) => id))).toEqual(new Set(ids));
+    for (const id of ids) {
+      const { storage } = await workspace.openSession(id);
+      expect(await storage.getLeafId()).toBe("a");
+    }
+  });
+
+  it("[WS9] an opening that fails half-way leaves nothing open, and the next one succeeds", async () => {
+    const { id } = await workspace.createSession({ cwd: "/" });
+    await closeAll();
+    await openAll();
+    const failing = new StoreWithFailingReads(store);
+    const another = await openWorkspace({ store: failing, device, workspaceKey });
+    try {
+      failing.fails = true;
+      await expect(another.openSession(id)).rejects.toMatchObject({ code: "storage" });
+      expect(failing.openLogs).toBe(1);
+      failing.fails = false;
+      expect((await another.openSession(id)).id).toBe(id);
+      expect(failing.openLogs).toBe(2);
+    } finally {
+      await another.close();
+    }
+    expect(failing.openLogs).toBe(0);
+  });
+
   it("[WS8] the listed name follows the session's own", async () => {
     const { session, id } = await workspace.createSession({ cwd: "/home/user", name: "before" });
     const renamed = new Promise<void>((resolve) => {
@@ -113,3 +149,57 @@ describe("openWorkspace", () => {
     });
   });
 });
+
+/** A store whose small values cannot be read while `fails` is set; counts the logs that are open. */
+class StoreWithFailingReads implements UpdateStore {
+  fails = false;
+  openLogs = 0;
+  readonly #store: UpdateStore;
+
+  constructor(store: UpdateStore) {
+    this.#store = store;
+  }
+
+  async openLog(name: string): Promise<UpdateLog> {
+    const log = await this.#store.openLog(name);
+    this.openLogs += 1;
+    return {
+      append: (update) => log.append(update),
+      read: (after) => log.read(after),
+      lastSeq: () => log.lastSeq(),
+      replaceUpTo: (upTo, merged) => log.replaceUpTo(upTo, merged),
+      readDerived: (slot) => log.readDerived(slot),
+      writeDerived: (slot, data) => log.writeDerived(slot, data),
+      onForeignAppend: (listener) => log.onForeignAppend(listener),
+      close: async () => {
+        this.openLogs -= 1;
+        await log.close();
+      },
+    };
+  }
+
+  async readValue(key: string): Promise<Uint8Array | undefined> {
+    if (this.fails) throw new SessionError("storage", "The disk does not answer.");
+    return this.#store.readValue(key);
+  }
+
+  writeValue(key: string, value: Uint8Array | undefined): Promise<void> {
+    return this.#store.writeValue(key, value);
+  }
+
+  listLogs(): Promise<string[]> {
+    return this.#store.listLogs();
+  }
+
+  deleteLog(name: string): Promise<void> {
+    return this.#store.deleteLog(name);
+  }
+
+  onForeignChange(listener: () => void): () => void {
+    return this.#store.onForeignChange(listener);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}
