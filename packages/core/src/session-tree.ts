@@ -44,6 +44,8 @@ interface Slot<Node> {
   position: number;
   /** First of its id in the log. */
   shown: boolean;
+  /** The shown slot of the parent; undefined for a root and while the parent has not come. A path is walked without look-ups. */
+  parent: Slot<Node> | undefined;
   /** Slots that name this one as parent; may hold slots no longer shown and be out of order until read. */
   children: Slot<Node>[] | undefined;
 }
@@ -79,7 +81,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
    * nodes; default the end. Throws a RangeError for any other position.
    */
   insert(node: Node, at: number = this.#log.length): InsertResult<Node> {
-    const slot: Slot<Node> = { node, position: at, shown: false, children: undefined };
+    const slot = createSlot(node, at);
     if (at === this.#log.length) {
       if (this.#firstStale === at) this.#firstStale++;
       this.#log.push(slot);
@@ -93,9 +95,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
   /** Puts a run of nodes into the log, the first at `at`; shifts what follows once. Results in the order of `nodes`. */
   insertAll(nodes: readonly Node[], at: number = this.#log.length): InsertResult<Node>[] {
     if (at === this.#log.length) return nodes.map((node) => this.insert(node));
-    const slots = nodes.map(
-      (node, offset): Slot<Node> => ({ node, position: at + offset, shown: false, children: undefined }),
-    );
+    const slots = nodes.map((node, offset) => createSlot(node, at + offset));
     this.#openGap(at, slots.length);
     this.#log = [...this.#log.slice(0, at), ...slots, ...this.#log.slice(at)];
     return slots.map((slot) => this.#index(slot));
@@ -193,15 +193,18 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
   pathToRoot(id: string | null): Node[] {
     const path: Node[] = [];
     if (id === null) return path;
-    let node = this.get(id);
-    if (node === undefined) throw new SessionError("not_found", `Entry ${id} not found`);
-    for (; node !== undefined; node = this.parentOf(node)) {
+    let slot = this.#shownById.get(id);
+    if (slot === undefined) throw new SessionError("not_found", `Entry ${id} not found`);
+    for (; slot !== undefined; slot = slot.parent) {
       // A path cannot be longer than the tree has entries, so one that is has met an entry twice.
       if (path.length === this.size) {
         throw new SessionError("invalid_session", `The ancestors of entry ${id} form a cycle`);
       }
-      path.push(node);
+      path.push(slot.node);
     }
+    const top = path.at(-1);
+    // Throws when the walk ended for want of a parent.
+    if (top !== undefined) this.parentOf(top);
     return path.reverse();
   }
 
@@ -273,7 +276,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     if (previous === undefined) {
       const waiting = this.#waitingByParentId.get(id);
       if (waiting !== undefined) {
-        slot.children = waiting;
+        adoptChildren(slot, waiting);
         this.#waitingByParentId.delete(id);
       }
       this.#show(slot);
@@ -289,7 +292,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     // The old slot stays in the lists it is in; reading a list drops it.
     previous.shown = false;
     addTo(this.#hiddenById, id, previous);
-    slot.children = previous.children;
+    if (previous.children !== undefined) adoptChildren(slot, previous.children);
     previous.children = undefined;
     this.#show(slot);
     return { shown: true, duplicateOf: previous.node };
@@ -307,6 +310,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
       return;
     }
     const parent = this.#shownById.get(parentId);
+    slot.parent = parent;
     if (parent === undefined) addTo(this.#waitingByParentId, parentId, slot);
     else if (parent.children === undefined) parent.children = [slot];
     else parent.children.push(slot);
@@ -370,6 +374,15 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     const rank = slot.node.rank ?? 0;
     return rank > 0 && rank <= this.recordCount ? rank : 0;
   }
+}
+
+function createSlot<Node>(node: Node, position: number): Slot<Node> {
+  return { node, position, shown: false, parent: undefined, children: undefined };
+}
+
+function adoptChildren<Node>(parent: Slot<Node>, children: Slot<Node>[]): void {
+  parent.children = children;
+  for (const child of children) child.parent = parent;
 }
 
 function isRootParent(parentId: string | null): parentId is null | "" {
