@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { keepAppending } from "./support/keep-appending.ts";
 import {
   type JsonLine,
   makeDevice,
@@ -150,6 +151,21 @@ describe("a session that is listed but was never fetched", () => {
       stderr:
         "coppice: This device has not fetched all of Woods yet; run `coppice sync --once` when the relay can be reached, then try again.\n",
     });
+  });
+});
+
+describe("a session that another device writes to all the time", () => {
+  it("[WS11, CP40, CP44] is one a new device takes its place in, and sync --once ends", async () => {
+    const { laptop, desktop } = await makeWorkspace();
+    const writer = await keepAppending(await makeDevice("writer", (await laptop.runJson(["link"])).link));
+    const { entryId } = await desktop.runJson(["append", "Woods", "--role", "user", "In between"]);
+    const phone = await makeDevice("phone", (await laptop.runJson(["link"])).link);
+    expect(await phone.run(["sync", "--once"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("0 waiting"),
+    });
+    expect(await writer.stop()).toBeGreaterThan(10);
+    expect((await phone.run(["log", "Woods", "--raw"])).stdout).toContain(entryId);
   });
 });
 

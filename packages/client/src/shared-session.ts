@@ -35,6 +35,8 @@ type ChangeKind = "status" | "cursors" | "entries";
 
 /** How long a room must have been quiet before a new device takes its place in it, in ms: well above a sender's gaps. */
 const quietMs = 300;
+/** A device that never pauses must not keep a new one out: by then after its first complete sync it is in, in ms. */
+const longestSettlingMs = 1_500;
 
 /** Values of this device in the store, per session; by its room, because a session id may be any text. */
 const leafKey = (roomId: string): string => `leaf/${roomId}`;
@@ -62,6 +64,8 @@ export class OpenedSession implements SharedSession {
   #shownLeafId: string | null | undefined;
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
+  /** When the place is taken at the latest; undefined while no complete sync with a header stands. */
+  #settleByMs: number | undefined;
   #markingSynced: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -88,6 +92,8 @@ export class OpenedSession implements SharedSession {
     this.#stops.push(
       this.storage.subscribe(({ added, remote }) => {
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();
+        // The room is not quiet yet: the wait begins anew.
+        this.#stopSettling();
         this.#settleWhenQuiet();
         this.#showCursor();
         this.#notify("entries");
@@ -190,7 +196,7 @@ export class OpenedSession implements SharedSession {
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#quietTimer);
+    this.#stopSettling();
     for (const stop of this.#stops) stop();
     try {
       await this.#markingSynced;
@@ -202,19 +208,38 @@ export class OpenedSession implements SharedSession {
 
   /**
    * The first complete sync gives an attached replica its leaf, for good. Another device may be in the middle of
-   * sending a long session, so the place is taken only once the room has been quiet for a moment.
+   * sending a long session, so the place is taken only once no entry has come for a moment; one that always writes
+   * is not waited for.
    */
   #settleWhenQuiet(): void {
+    if (this.#isSynced || this.#closing !== undefined) return;
+    if (!this.#options.replica.status().synced || this.storage.getHeaderJson() === undefined) {
+      this.#stopSettling();
+      this.#settleByMs = undefined;
+      return;
+    }
+    if (this.#quietTimer !== undefined || this.#markingSynced !== undefined) return;
+    const nowMs = performance.now();
+    this.#settleByMs ??= nowMs + longestSettlingMs;
+    this.#quietTimer = setTimeout(
+      () => {
+        this.#quietTimer = undefined;
+        this.#markingSynced = this.#markSynced().finally(() => {
+          this.#markingSynced = undefined;
+        });
+      },
+      Math.max(0, Math.min(quietMs, this.#settleByMs - nowMs)),
+    );
+  }
+
+  #stopSettling(): void {
     clearTimeout(this.#quietTimer);
-    if (this.#isSynced || !this.#options.replica.status().synced) return;
-    this.#quietTimer = setTimeout(() => {
-      this.#markingSynced = this.#markSynced();
-    }, quietMs);
+    this.#quietTimer = undefined;
   }
 
   async #markSynced(): Promise<void> {
     try {
-      if (this.#isSynced || !(await this.#hasHeader())) return;
+      if (this.#isSynced) return;
       await this.#options.replica.flushed();
       await this.#writeSynced();
       this.storage.markSynced();
