@@ -2,6 +2,8 @@ import { SessionError, type UpdateLog } from "@coppice/core";
 
 /** A run of this replica's own records, by the clocks they have in the document: `from` inclusive, `to` exclusive. */
 export interface OwnRange {
+  /** Yjs client id they were made under. */
+  readonly client: number;
   readonly from: number;
   readonly to: number;
 }
@@ -55,9 +57,12 @@ export class DurableQueue {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** First of this replica's clocks that is not durable yet, or undefined when all are. */
-  firstUnsavedClock(): number | undefined {
-    return this.#unsaved.find((queued) => queued.own !== undefined)?.own?.from;
+  /** First clock that is not durable yet, by client id; a client id without unsaved records is not in it. */
+  firstUnsavedClocks(): ReadonlyMap<number, number> {
+    const clocks = new Map<number, number>();
+    for (const { own } of this.#unsaved)
+      if (own !== undefined && !clocks.has(own.client)) clocks.set(own.client, own.from);
+    return clocks;
   }
 
   /** Number of own records that are not durable yet. */

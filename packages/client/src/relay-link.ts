@@ -10,6 +10,7 @@ import {
   parseUpdate,
   protocolVersion,
   type StateVector,
+  type Struct,
   type UpdateLimits,
 } from "@coppice/wire";
 import * as decoding from "lib0/decoding";
@@ -19,6 +20,7 @@ import { WebsocketProvider } from "y-websocket";
 import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
 import { readHeldClocks } from "./held-clocks.ts";
+import { judgeLink } from "./link-watch.ts";
 import { createBinarySocketClass } from "./relay-socket.ts";
 import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
@@ -45,8 +47,10 @@ export interface RelayLinkOptions {
   readonly awareness: Awareness;
   readonly coverage: Coverage;
   readonly webSocket: WebSocketConstructor;
-  /** First clock of the document's own client id that is not durable here, or undefined. Only durable records are sent. */
-  readonly firstUnsavedClock: () => number | undefined;
+  /** Durable records that no acknowledgement covers. */
+  readonly countPending: () => number;
+  /** First clock that is not durable here, by client id. Only durable records are sent. */
+  readonly firstUnsavedClocks: () => ReadonlyMap<number, number>;
   readonly flushed: () => Promise<void>;
   readonly onEvent: (event: RelayLinkEvent) => void;
   readonly timings?: Partial<RelayLinkTimings>;
@@ -61,6 +65,12 @@ const localLimits: UpdateLimits = {
 /** Message numbers the provider hands to handlers: y-websocket's sync, awareness and auth, and ours. */
 const handledMessages = [0, 1, 2, 67];
 const awarenessMessage = 1;
+
+/** How often within `resendAfterMs` the watch looks. */
+const checksPerPeriod = 5;
+
+/** What a socket may offer beyond the standard; see `WebSocketConstructor`. */
+type CountingSocket = WebSocket & { readonly bytesReceived?: number; terminate?(): void };
 
 interface AwarenessChanges {
   readonly added: number[];
@@ -81,15 +91,19 @@ export class RelayLink {
   #expectsWholeVector = false;
   #isRefused = false;
   #isClosed = false;
-  #lastProgressAt = Date.now();
-  #lastResyncAt = Date.now();
-  #hasAskedForGap = false;
+  /** Times of the watch, see `LinkState`. */
+  #progressAt = 0;
+  #probedAt = 0;
+  #resentAt = 0;
+  #resyncedAt = 0;
+  /** Bytes of this connection when last looked at, where the socket class counts them. */
+  #bytesReceived = 0;
 
   constructor(options: RelayLinkOptions) {
     this.#options = options;
     this.#timings = { ...defaultTimings, ...options.timings };
     this.#provider = this.#createProvider();
-    this.#timer = setInterval(() => this.#watch(), this.#timings.resendAfterMs / 5);
+    this.#timer = setInterval(() => this.#watch(), this.#timings.resendAfterMs / checksPerPeriod);
     options.onEvent({ type: "connection", connection: "connecting" });
     this.#provider.connect();
   }
@@ -127,6 +141,8 @@ export class RelayLink {
     provider._awarenessUpdateHandler = (changes: AwarenessChanges) => this.#sendOwnCursor(changes);
     awareness.on("update", provider._awarenessUpdateHandler);
     removeExitListener(provider._exitHandler);
+    // It would say goodbye to other tabs, which are not asked, under whatever client id the document has by now.
+    provider.disconnectBc = () => undefined;
 
     for (const message of handledMessages)
       provider.messageHandlers[message] = (_reply: unknown, decoder: decoding.Decoder) => this.#readMessage(decoder);
@@ -145,9 +161,12 @@ export class RelayLink {
   /** Runs before the provider's own first SyncStep1: asks for acknowledgements, beginning with all the relay has. */
   #greet(): void {
     this.#expectsWholeVector = true;
-    this.#hasAskedForGap = false;
-    this.#lastProgressAt = Date.now();
-    this.#lastResyncAt = Date.now();
+    const now = Date.now();
+    this.#progressAt = now;
+    this.#probedAt = now;
+    this.#resentAt = now;
+    this.#resyncedAt = now;
+    this.#bytesReceived = 0;
     this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [] });
     // A relay that restarted knows no cursor: with a clock that has not moved, others would take ours for old news.
     const { awareness } = this.#options;
@@ -169,9 +188,7 @@ export class RelayLink {
   #takeFrame(frame: Frame, decoder: decoding.Decoder): void {
     switch (frame.type) {
       case "syncStep1":
-        void this.#upload(frame.stateVector).then(() => {
-          this.#sendFrame({ type: "syncStep2", update: encodeUpdate([]) });
-        });
+        this.#upload(frame.stateVector, () => this.#sendFrame({ type: "syncStep2", update: encodeUpdate([]) }));
         return;
       case "update":
       case "syncStep2":
@@ -200,14 +217,23 @@ export class RelayLink {
     const parsed = parseUpdate(update);
     if (!parsed.ok) throw new SessionError("unknown", parsed.error);
     for (const { client, clock } of parsed.value.structs) coverage.cover(client, clock + 1);
+    const wasWaiting = this.#isWaiting;
     Y.applyUpdate(doc, update, this);
-    if (doc.store.pendingStructs !== null) this.#askForGap();
-    else if (isStep2) {
-      this.#hasAskedForGap = false;
-      this.#provider.synced = true;
-      this.#options.onEvent({ type: "synced", synced: true });
-    }
+    if (this.#isWaiting) {
+      // Something before these records is missing: the relay's whole answer closes the gap.
+      if (!wasWaiting) this.#askForMissing();
+      this.#setSynced(false);
+    } else if (isStep2) this.#setSynced(true);
     this.#options.onEvent({ type: "coverage" });
+  }
+
+  get #isWaiting(): boolean {
+    return this.#options.doc.store.pendingStructs !== null;
+  }
+
+  #setSynced(synced: boolean): void {
+    this.#provider.synced = synced;
+    this.#options.onEvent({ type: "synced", synced });
   }
 
   #takeAck(clocks: StateVector): void {
@@ -216,41 +242,41 @@ export class RelayLink {
       this.#expectsWholeVector = false;
       coverage.replace(clocks);
     }
-    for (const [client, clock] of clocks) coverage.cover(client, clock);
-    this.#lastProgressAt = Date.now();
+    // An answer that says nothing new is a sign of life, not of our records being taken.
+    for (const [client, clock] of clocks) if (coverage.cover(client, clock)) this.#progressAt = Date.now();
     this.#options.onEvent({ type: "coverage" });
   }
 
-  /** Something before these records is missing: the relay's full answer closes the gap. Asked once until it comes. */
-  #askForGap(): void {
-    if (this.#hasAskedForGap) return;
-    this.#hasAskedForGap = true;
-    this.#askForMissing();
-  }
-
   #askForMissing(): void {
+    this.#resyncedAt = Date.now();
     this.#sendFrame({ type: "syncStep1", stateVector: readHeldClocks(this.#options.doc) });
   }
 
-  /** Sends everything durable here that `known` lacks, parents first, in chunks. */
-  async #upload(known: StateVector): Promise<void> {
-    try {
-      await this.#options.flushed();
-    } catch {
+  /** Sends everything durable here that `known` lacks, parents first, in chunks; then calls `afterwards`. */
+  #upload(known: StateVector, afterwards: () => void = () => undefined): void {
+    this.#options
+      .flushed()
       // The queue reports its own failure as a status; what is durable already can still be sent.
-    }
-    if (!this.#provider.wsconnected) return;
-    const missing = Y.encodeStateAsUpdate(this.#options.doc, Y.encodeStateVector(new Map(known)));
-    this.#sendStructsOf(missing, () => true);
+      .catch(() => undefined)
+      .then(() => {
+        if (!this.#provider.wsconnected) return;
+        this.#sendStructsOf(Y.encodeStateAsUpdate(this.#options.doc, Y.encodeStateVector(new Map(known))), () => true);
+        afterwards();
+      })
+      .catch((error: unknown) => this.#refuse(closeCodes.badUpdate, messageOf(error)));
   }
 
   #sendStructsOf(update: Uint8Array, isWanted: (client: number, clock: number) => boolean): void {
     const parsed = parseUpdate(update, localLimits);
     if (!parsed.ok) throw new SessionError("invalid_session", `The local document cannot be sent: ${parsed.error}.`);
-    const own = this.#options.doc.clientID;
-    const firstUnsaved = this.#options.firstUnsavedClock() ?? Number.POSITIVE_INFINITY;
+    const { doc } = this.#options;
+    const unsaved = this.#options.firstUnsavedClocks();
+    const held = readHeldClocks(doc);
+    // Yjs encodes records that wait for others too; they came from the relay and are not ours to vouch for.
+    const isHeld = ({ client, clock }: Struct): boolean => clock < (held.get(client) ?? 0);
+    const isDurable = ({ client, clock }: Struct): boolean => clock < (unsaved.get(client) ?? Number.POSITIVE_INFINITY);
     const structs = parsed.value.structs.filter(
-      ({ client, clock }) => isWanted(client, clock) && (client !== own || clock < firstUnsaved),
+      (struct) => isWanted(struct.client, struct.clock) && isHeld(struct) && isDurable(struct),
     );
     const ordered = orderStructs(structs);
     if (!ordered.ok)
@@ -259,7 +285,7 @@ export class RelayLink {
   }
 
   #sendOwnCursor({ added, updated, removed }: AwarenessChanges): void {
-    const own = this.#options.doc.clientID;
+    const own = this.#options.awareness.clientID;
     if (![...added, ...updated, ...removed].includes(own)) return;
     this.#sendBytes(encodeCursorFrame(this.#options.awareness, own));
   }
@@ -275,25 +301,51 @@ export class RelayLink {
       socket.send(bytes as Uint8Array<ArrayBuffer>);
   }
 
-  /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks. */
+  /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks, and knows nothing of acknowledgements. */
   #watch(): void {
-    if (!this.#provider.wsconnected) return;
+    const socket: CountingSocket | null = this.#provider.ws;
+    if (!this.#provider.wsconnected || socket === null) return;
     const now = Date.now();
-    const { coverage, doc } = this.#options;
-    const pending = coverage.countPending(readHeldClocks(doc));
-    if (pending === 0) this.#lastProgressAt = now;
-    const waitedMs = now - this.#lastProgressAt;
-    if (waitedMs > 2 * this.#timings.resendAfterMs) {
-      this.#lastProgressAt = now;
-      // A relay that stays silent about our records is not one we are synced with, whatever its socket says.
-      this.#provider.ws?.close();
-    } else if (waitedMs > this.#timings.resendAfterMs) {
-      void this.#upload(coverage.entries());
+    if ((socket.bytesReceived ?? 0) > this.#bytesReceived) {
+      this.#bytesReceived = socket.bytesReceived ?? 0;
+      // Also for the provider's own watchdog, which counts whole messages only.
+      this.#provider.wsLastMessageReceived = now;
     }
-    if (now - this.#lastResyncAt > this.#timings.resyncIntervalMs) {
-      this.#lastResyncAt = now;
-      this.#askForMissing();
+    const isSending = socket.bufferedAmount > 0;
+    const pending = this.#options.countPending();
+    if (pending === 0 || isSending) this.#progressAt = now;
+    const verdict = judgeLink(
+      {
+        now,
+        heardAt: this.#provider.wsLastMessageReceived,
+        progressAt: this.#progressAt,
+        probedAt: this.#probedAt,
+        resentAt: this.#resentAt,
+        resyncedAt: this.#resyncedAt,
+        pending,
+        isSending,
+        isWaiting: this.#isWaiting,
+      },
+      this.#timings,
+    );
+    if (verdict === "give_up") this.reconnect();
+    else if (verdict === "ask_missing") this.#askForMissing();
+    else if (verdict === "resend") {
+      this.#resentAt = now;
+      this.#upload(this.#options.coverage.entries());
+    } else if (verdict === "probe") {
+      this.#probedAt = now;
+      this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [this.#options.doc.clientID] });
     }
+  }
+
+  /** Leaves the connection at once, dead or not, and makes a new one: closing it in order would wait for the other side. */
+  reconnect(): void {
+    if (this.#isRefused || this.#isClosed) return;
+    const socket: CountingSocket | null = this.#provider.ws;
+    this.#provider.disconnect();
+    socket?.terminate?.();
+    this.#provider.connect();
   }
 
   #refuse(code: number, reason: string): void {

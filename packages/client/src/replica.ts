@@ -24,6 +24,7 @@ export interface OpenReplicaOptions {
 const coverageSlot = "coverage";
 /** The coverage only spares a question; it is written seldom. */
 const coverageWriteDelayMs = 1_000;
+const readRetryDelayMs = 1_000;
 
 /**
  * One open copy of a room: a document, its local log and its socket. Order of every record made here: document, local
@@ -41,12 +42,14 @@ export class Replica {
   #connection: ConnectionState = "offline";
   #synced = false;
   #refused: ReplicaStatus["refused"];
-  #storageError: string | undefined;
+  #saveError: string | undefined;
+  #readError: string | undefined;
   /** Every update up to this position of the log is in the document. */
   #appliedSeq = 0;
   /** Positions after `#appliedSeq` that hold updates of this very replica. */
   readonly #ownSeqs = new Set<number>();
   #pulling: Promise<void> = Promise.resolve();
+  #readTimer: ReturnType<typeof setTimeout> | undefined;
   #coverageTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -57,7 +60,7 @@ export class Replica {
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),
       health: (error) => {
-        this.#storageError = error?.message;
+        this.#saveError = error?.message;
         this.#notify();
       },
     });
@@ -72,8 +75,8 @@ export class Replica {
     const coverage = await options.log.readDerived(coverageSlot);
     const replica = new Replica(options, new Coverage(coverage && Y.decodeStateVector(coverage)));
     await replica.#pull();
-    if (replica.#storageError !== undefined) {
-      const message = replica.#storageError;
+    if (replica.#readError !== undefined) {
+      const message = replica.#readError;
       await replica.close();
       throw new SessionError("storage", message);
     }
@@ -104,7 +107,8 @@ export class Replica {
       awareness: this.awareness,
       coverage: this.#coverage,
       webSocket,
-      firstUnsavedClock: () => this.#queue.firstUnsavedClock(),
+      countPending: () => this.#countPending(),
+      firstUnsavedClocks: () => this.#queue.firstUnsavedClocks(),
       flushed: () => this.flushed(),
       onEvent: (event) => this.#onLinkEvent(event),
       ...(timings === undefined ? {} : { timings }),
@@ -118,18 +122,21 @@ export class Replica {
 
   /** The status now; every field comes from durable writes and acknowledgements. */
   status(): ReplicaStatus {
-    const held = readHeldClocks(this.doc);
-    const unsaved = this.#queue.unsavedRecords();
-    const firstUnsaved = this.#queue.firstUnsavedClock();
-    if (firstUnsaved !== undefined) held.set(this.doc.clientID, firstUnsaved);
+    const storageError = this.#saveError ?? this.#readError;
     return {
       connection: this.#connection,
       synced: this.#synced,
-      pending: this.#coverage.countPending(held),
-      unsaved,
-      ...(this.#storageError === undefined ? {} : { storageError: this.#storageError }),
+      pending: this.#countPending(),
+      unsaved: this.#queue.unsavedRecords(),
+      ...(storageError === undefined ? {} : { storageError }),
       ...(this.#refused === undefined ? {} : { refused: this.#refused }),
     };
+  }
+
+  #countPending(): number {
+    const held = readHeldClocks(this.doc);
+    for (const [client, clock] of this.#queue.firstUnsavedClocks()) held.set(client, clock);
+    return this.#coverage.countPending(held);
   }
 
   /** Calls the listener after the status may have changed. Returns the function that stops it. */
@@ -165,6 +172,7 @@ export class Replica {
 
   async #close(): Promise<void> {
     this.#stopWatchingLog();
+    clearTimeout(this.#readTimer);
     this.#link?.close();
     this.#connection = "offline";
     this.#synced = false;
@@ -181,12 +189,24 @@ export class Replica {
   }
 
   #onUpdate(update: Uint8Array, origin: unknown, transaction: Y.Transaction): void {
+    if (this.#awareness !== undefined && this.#awareness.clientID !== this.doc.clientID)
+      this.#moveCursor(this.#awareness);
     if (origin === this.#options.log) {
       this.#link?.send(update);
     } else {
       this.#queue.push(update, origin === this.#link ? undefined : ownRangeOf(transaction));
     }
     this.#notify();
+  }
+
+  /**
+   * Somebody wrote under this replica's client id, so Yjs took a new one. The cursor must follow, on a connection of its
+   * own, since the relay binds cursors to connections; whoever shows it sets it again (SPEC CL13).
+   */
+  #moveCursor(awareness: Awareness): void {
+    awareness.setLocalState(null);
+    awareness.clientID = this.doc.clientID;
+    this.#link?.reconnect();
   }
 
   #onSaved(update: Uint8Array, seq: number, own: OwnRange | undefined): void {
@@ -205,12 +225,22 @@ export class Replica {
           this.#appliedSeq = seq;
         }
         for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);
+        this.#setReadError(undefined);
       } catch (error) {
-        this.#storageError = `The local log cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-        this.#notify();
+        this.#setReadError(`The local log cannot be read: ${error instanceof Error ? error.message : String(error)}`);
       }
     });
     return this.#pulling;
+  }
+
+  /** A log that cannot be read is tried again: what other processes wrote must not wait for their next entry. */
+  #setReadError(message: string | undefined): void {
+    clearTimeout(this.#readTimer);
+    if (message !== undefined && this.#closing === undefined)
+      this.#readTimer = setTimeout(() => void this.#pull(), readRetryDelayMs);
+    if (message === this.#readError) return;
+    this.#readError = message;
+    this.#notify();
   }
 
   #onLinkEvent(event: RelayLinkEvent): void {
@@ -235,9 +265,9 @@ export class Replica {
   async #writeCoverage(): Promise<void> {
     try {
       await this.#options.log.writeDerived(coverageSlot, Y.encodeStateVector(new Map(this.#coverage.entries())));
-    } catch (error) {
-      // Derived data may be missing at any time: it costs one question to the relay. A full disk shows at the log.
-      this.#storageError ??= error instanceof Error ? error.message : String(error);
+    } catch {
+      // Derived data may be missing at any time: it costs one question to the relay. A disk that is full shows where
+      // entries are saved, and the next acknowledgement writes the coverage again.
     }
   }
 
@@ -251,5 +281,5 @@ function ownRangeOf(transaction: Y.Transaction): OwnRange | undefined {
   const client = transaction.doc.clientID;
   const from = transaction.beforeState.get(client) ?? 0;
   const to = transaction.afterState.get(client) ?? 0;
-  return to > from ? { from, to } : undefined;
+  return to > from ? { client, from, to } : undefined;
 }

@@ -8,7 +8,11 @@ export interface DeviceIdentity {
   person?: string;
 }
 
-/** A standard WebSocket class: the browser's, or `ws` in Node 20. */
+/**
+ * A standard WebSocket class: the browser's, or `ws` in Node 20. Its sockets may also have `bytesReceived` (all bytes so
+ * far, those of a message still under way included), so that a large record on a slow line is not taken for silence,
+ * and `terminate()`, which ends a dead connection without waiting for the other side.
+ */
 export type WebSocketConstructor = new (url: string | URL, protocols?: string | string[]) => WebSocket;
 
 /** How a replica stands towards the relay. `offline` also when no relay was given. */
@@ -18,7 +22,7 @@ export type ConnectionState = "offline" | "connecting" | "online" | "refused";
 export interface RelayLinkTimings {
   /** Longest wait between two attempts to connect. */
   maxReconnectDelayMs: number;
-  /** Records that stay unacknowledged this long are sent again; twice as long, and the socket is given up. */
+  /** Records unacknowledged, or a relay silent, for this long are sent again or asked; twice as long, and the socket is given up. */
   resendAfterMs: number;
   /** How often a quiet connection compares vectors with the relay. */
   resyncIntervalMs: number;

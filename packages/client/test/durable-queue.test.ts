@@ -38,15 +38,15 @@ describe("DurableQueue", () => {
   it("[CL2] a full disk is told to the append, and everything is saved in order once there is room", async () => {
     const log = new FillableLog();
     const { queue, health, healthy } = open(log);
-    queue.push(Uint8Array.of(1), { from: 0, to: 1 });
+    queue.push(Uint8Array.of(1), { client: 7, from: 0, to: 1 });
     await queue.flushed();
 
     log.isFull = true;
-    queue.push(Uint8Array.of(2), { from: 1, to: 3 });
+    queue.push(Uint8Array.of(2), { client: 7, from: 1, to: 3 });
     await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
     queue.push(Uint8Array.of(3), undefined);
-    queue.push(Uint8Array.of(4), { from: 3, to: 4 });
-    expect(queue.firstUnsavedClock()).toBe(1);
+    queue.push(Uint8Array.of(4), { client: 7, from: 3, to: 4 });
+    expect(queue.firstUnsavedClocks()).toEqual(new Map([[7, 1]]));
     expect(queue.unsavedRecords()).toBe(3);
 
     const recovered = healthy();
@@ -55,14 +55,14 @@ describe("DurableQueue", () => {
     await queue.flushed();
     expect(log.kept).toEqual([1, 2, 3, 4]);
     expect(health).toEqual(["storage_full", undefined]);
-    expect(queue.firstUnsavedClock()).toBeUndefined();
+    expect(queue.firstUnsavedClocks().size).toBe(0);
   });
 
   it("[CL2] closing saves what is unsaved, or says that it cannot", async () => {
     const log = new FillableLog();
     const { queue } = open(log);
     log.isFull = true;
-    queue.push(Uint8Array.of(9), { from: 0, to: 1 });
+    queue.push(Uint8Array.of(9), { client: 7, from: 0, to: 1 });
     await expect(queue.close()).rejects.toMatchObject({ code: "storage_full" });
     log.isFull = false;
     await queue.close();

@@ -1,6 +1,7 @@
-import { encodeUpdate } from "@coppice/wire";
+import { encodeFrame, encodeUpdate, type Frame, parseUpdate } from "@coppice/wire";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import * as Y from "yjs";
 import { Replica } from "../src/replica.ts";
 import type { RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "../src/workspace-types.ts";
 import { PlainLog } from "./plain-log.ts";
@@ -182,5 +183,93 @@ describe("Replica", () => {
     closing.push(() => second.close());
     expect(second.doc.clientID).not.toBe(usedId);
     expect(second.awareness.clientID).toBe(second.doc.clientID);
+  });
+
+  it("[CL12] a relay that falls silent is given up, one that answers questions is not", async () => {
+    let answers = true;
+    const relay = await openRelay((frame, answer) => {
+      if (answers) answerWithoutAcks(frame, answer);
+    });
+    const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    const isQuestion = ({ type }: { type: string }): boolean => type === "ackRequest";
+    const countQuestions = (): number => relay.frames.filter(({ frame }) => isQuestion(frame)).length;
+    while (countQuestions() < 5) await new Promise((resolve) => relay.sockets[0]?.once("message", resolve));
+    expect(replica.status()).toMatchObject({ connection: "online", synced: true });
+    expect(relay.sockets).toHaveLength(1);
+    answers = false;
+    expect(await until(replica, ({ connection, synced }) => connection === "offline" && !synced)).toBe(true);
+    answers = true;
+    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+  });
+
+  it("[CL7] synced is not claimed while records wait for others, and what is missing is asked for until it comes", async () => {
+    const writer = new Y.Doc();
+    const updates: Uint8Array[] = [];
+    writer.on("update", (update) => updates.push(update));
+    for (let at = 0; at < 3; at += 1) writer.getArray("entries").push([Uint8Array.of(at)]);
+    let questions = 0;
+    const relay = await openRelay((frame, answer) => {
+      if (frame.type === "ackRequest") answer({ type: "ack", pairs: [] });
+      if (frame.type !== "syncStep1") return;
+      questions += 1;
+      // The first update is lost on the way, and so is the answer to the second question.
+      const [, second, third] = updates;
+      if (questions === 1 && second !== undefined && third !== undefined) {
+        answer({ type: "syncStep2", update: encodeUpdate([]) });
+        answer({ type: "update", update: second });
+        answer({ type: "update", update: third });
+      } else if (questions > 2) answer({ type: "syncStep2", update: Y.encodeStateAsUpdate(writer) });
+    });
+    const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 200 });
+    const claims: { synced: boolean; waiting: boolean }[] = [];
+    replica.subscribe(() => {
+      claims.push({ synced: replica.status().synced, waiting: replica.doc.store.pendingStructs !== null });
+    });
+    replica.connect();
+    await until(replica, ({ synced }) => synced && replica.doc.getArray("entries").length === 3);
+    expect(claims.some(({ waiting }) => waiting)).toBe(true);
+    expect(claims.filter(({ synced, waiting }) => synced && waiting)).toEqual([]);
+  });
+
+  it("[CL9] records that wait for each other in a circle harm nobody and are never sent on", async () => {
+    const relay = await openRelay((frame, answer) => {
+      if (frame.type === "ackRequest") answer({ type: "ack", pairs: [] });
+      if (frame.type !== "syncStep1") return;
+      const circle = (client: number, other: number): Uint8Array =>
+        Uint8Array.of(1, 1, client, 0, 0x83, other, 0, 1, 7, 0);
+      answer({ type: "update", update: circle(8, 9) });
+      answer({ type: "update", update: circle(9, 8) });
+      answer({ type: "syncStep2", update: encodeUpdate([]) });
+      answer({ type: "syncStep1", stateVector: new Map() });
+    });
+    const replica = await openReplica(relay);
+    push(replica, 1);
+    replica.connect();
+    const sent = await relay.waitForFrame(({ type }) => type === "update");
+    const parsed = sent.type === "update" ? parseUpdate(sent.update) : undefined;
+    expect(parsed).toMatchObject({ ok: true, value: { structs: [{ client: replica.doc.clientID, clock: 0 }] } });
+    expect(replica.status()).toMatchObject({ connection: "online", synced: false });
+  });
+
+  it("[CL13] a cursor goes on being seen when somebody else writes under this replica's client id", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    const usedId = replica.doc.clientID;
+    const thief = new Y.Doc();
+    thief.clientID = usedId;
+    thief.getArray("entries").push([Uint8Array.of(9)]);
+    relay.sockets[0]?.send(encodeFrame({ type: "update", update: Y.encodeStateAsUpdate(thief) }));
+    await until(replica, () => replica.doc.clientID !== usedId);
+    await until(replica, ({ synced }) => synced && relay.sockets.length === 2);
+    replica.awareness.setLocalState({ v: 1, sealed: "after" });
+    const isCursor = (frame: Frame, connection: number): boolean =>
+      connection === 1 &&
+      frame.type === "awareness" &&
+      frame.states.some(({ client, state }) => client === replica.doc.clientID && state.includes("after"));
+    await relay.waitForFrame(isCursor);
   });
 });

@@ -1,0 +1,50 @@
+/** What a link knows of its connection; times in ms of one clock. */
+export interface LinkState {
+  readonly now: number;
+  /** When bytes last came, or a message still under way was last seen to grow. */
+  readonly heardAt: number;
+  /** When records waiting for an acknowledgement last got closer to it, or none waited. */
+  readonly progressAt: number;
+  /** When a sign of life was last asked for. */
+  readonly probedAt: number;
+  /** When records were last sent again. */
+  readonly resentAt: number;
+  /** When the vectors were last compared. */
+  readonly resyncedAt: number;
+  /** Durable records without an acknowledgement. */
+  readonly pending: number;
+  /** True while bytes wait in the socket for the network. */
+  readonly isSending: boolean;
+  /** True while records are held back whose predecessors have not come. */
+  readonly isWaiting: boolean;
+}
+
+/** Times a link goes by, in ms. */
+export interface LinkWatchTimings {
+  /** After this long without a sign, ask; after twice as long, give up. */
+  readonly resendAfterMs: number;
+  readonly resyncIntervalMs: number;
+}
+
+/** What to do about a connection now. */
+export type LinkVerdict = "give_up" | "resend" | "ask_missing" | "probe" | "nothing";
+
+/** A relay sends something every 20 s, however busy the line from us to it is; our own questions queue behind what we send. */
+const maxSilenceWhileSendingMs = 25_000;
+
+/**
+ * Judges a connection that is open: whether the relay is still there and takes what it is sent (SPEC CL6, CL12). A
+ * large record on a slow line is no silence: as long as bytes move, nothing is sent twice and nothing is given up.
+ */
+export function judgeLink(state: LinkState, { resendAfterMs, resyncIntervalMs }: LinkWatchTimings): LinkVerdict {
+  const { now, pending, isSending } = state;
+  const silentMs = now - state.heardAt;
+  if (silentMs > (isSending ? maxSilenceWhileSendingMs : 2 * resendAfterMs)) return "give_up";
+  if (isSending) return "nothing";
+  const stuckMs = pending > 0 ? now - state.progressAt : 0;
+  if (stuckMs > 2 * resendAfterMs) return "give_up";
+  if (stuckMs > resendAfterMs && now - state.resentAt > resendAfterMs) return "resend";
+  if (now - state.resyncedAt > (state.isWaiting ? resendAfterMs : resyncIntervalMs)) return "ask_missing";
+  if (silentMs > resendAfterMs && now - state.probedAt > resendAfterMs) return "probe";
+  return "nothing";
+}

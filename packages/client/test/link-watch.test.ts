@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { judgeLink, type LinkState } from "../src/link-watch.ts";
+
+const timings = { resendAfterMs: 5_000, resyncIntervalMs: 30_000 };
+const at = (now: number, more: Partial<LinkState> = {}): LinkState => ({
+  now,
+  heardAt: now,
+  progressAt: now,
+  probedAt: now,
+  resentAt: now,
+  resyncedAt: now,
+  pending: 0,
+  isSending: false,
+  isWaiting: false,
+  ...more,
+});
+
+describe("judgeLink", () => {
+  it.each<[string, Partial<LinkState>, string]>([
+    ["all is well", {}, "nothing"],
+    ["silent for 6 s", { heardAt: 94_000, probedAt: 94_000 }, "probe"],
+    ["silent for 6 s, asked a moment ago", { heardAt: 94_000, probedAt: 99_000 }, "nothing"],
+    ["silent for 11 s", { heardAt: 89_000 }, "give_up"],
+    ["records unacknowledged for 6 s", { pending: 2, progressAt: 94_000, resentAt: 90_000 }, "resend"],
+    ["the same, sent again a moment ago", { pending: 2, progressAt: 94_000, resentAt: 98_000 }, "nothing"],
+    ["records unacknowledged for 11 s", { pending: 2, progressAt: 89_000, resentAt: 95_000 }, "give_up"],
+    ["a quiet half minute", { resyncedAt: 69_000 }, "ask_missing"],
+    ["records waiting for others, asked 6 s ago", { isWaiting: true, resyncedAt: 94_000 }, "ask_missing"],
+  ])("[CL6, CL12] %s", (_what, state, verdict) => {
+    expect(judgeLink(at(100_000, state), timings)).toBe(verdict);
+  });
+
+  it("[CL12] a large record on a slow line is no silence: nothing is sent twice while bytes move", () => {
+    const sending = { isSending: true, pending: 1, progressAt: 50_000, resentAt: 50_000 };
+    expect(judgeLink(at(100_000, { ...sending, heardAt: 80_000 }), timings)).toBe("nothing");
+    expect(judgeLink(at(100_000, { ...sending, heardAt: 74_000 }), timings)).toBe("give_up");
+  });
+});
