@@ -8,6 +8,7 @@ export type {
   ImportResult,
   ImportSource,
   OpenWorkspaceOptions,
+  RefusedLine,
   RelayLinkTimings,
   ReplicaStatus,
   SessionCursor,

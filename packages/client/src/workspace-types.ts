@@ -90,6 +90,16 @@ export interface ImportResult {
   readonly written: number;
   /** Entries that were there already, byte for byte. */
   readonly known: number;
+  /** Lines left out because they cannot be entries of a session, in file order. */
+  readonly refused: readonly RefusedLine[];
+}
+
+/** A line that an import left out: larger than a record may be, or no entry. */
+export interface RefusedLine {
+  /** Its position among the source's lines, from 1. */
+  readonly line: number;
+  /** What is the matter with it, naming the entry where it has an id. */
+  readonly reason: string;
 }
 
 /** One open session of the workspace: storage, `Session`, status and cursors. */
@@ -145,7 +155,11 @@ export interface Workspace {
   createSession(options: CreateSessionOptions): Promise<SharedSession>;
   /** Opens a listed session; the same object while it is open. Rejects `not_found`. */
   openSession(sessionId: string): Promise<SharedSession>;
-  /** Takes in a session file's content; entries that are there already are left out, so it may be repeated. */
+  /**
+   * Takes in a session file's content; entries that are there already are left out, so it may be repeated. A line that
+   * cannot be an entry is left out and reported. Rejects `invalid_session` when the header is none or another one than
+   * the session has; what the store rejects with comes through, and what was taken in by then is kept.
+   */
   importSession(source: ImportSource): Promise<ImportResult>;
   /** The status of the list itself; each session has its own. */
   status(): ReplicaStatus;

@@ -1,4 +1,4 @@
-import { createUuidV7, parseHeaderJson, SessionError, type SessionHeader } from "@coppice/core";
+import { createUuidV7, parseHeaderJson, SessionError, type SessionHeader, type SessionStorage } from "@coppice/core";
 import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
 import { Replica } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
@@ -9,14 +9,16 @@ import type {
   ImportResult,
   ImportSource,
   OpenWorkspaceOptions,
+  RefusedLine,
   ReplicaStatus,
   SharedSession,
   Workspace,
   WorkspaceSession,
 } from "./workspace-types.ts";
 
-/** Lines of one import step: each step is durable before the next is read, so memory stays bounded. */
+/** Size of one import step: each step is durable before the next is read, so memory stays bounded. */
 const importBatchLines = 512;
+const importBatchChars = 1024 * 1024;
 const fileFormatVersion = 3;
 
 /**
@@ -104,27 +106,20 @@ class OpenedWorkspace implements Workspace {
     const parsed = parseHeaderJson(source.headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
     const header = parsed.value;
+    const wasOpen = this.#openedById.has(header.id);
     const session = await this.#open(header.id);
-    // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
-    if (!session.isSynced) await session.create(source.headerJson);
-    let written = 0;
-    let known = 0;
-    const take = async (batch: string[]): Promise<void> => {
-      const ids = await session.storage.appendJson(batch);
-      written += ids.length;
-      known += batch.length - ids.length;
-    };
-    let batch: string[] = [];
-    for await (const line of source.lines) {
-      batch.push(line);
-      if (batch.length < importBatchLines) continue;
-      await take(batch);
-      batch = [];
+    try {
+      // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
+      if (!session.isSynced) await session.create(source.headerJson);
+      const counts = await importLines(session.storage, source.lines);
+      // Listed last: another device that opens it now finds the room complete, or about to be.
+      await this.#list(header, await session.storage.getSessionName());
+      return { session, ...counts };
+    } catch (error) {
+      // Nobody was handed it. What was wrong first is what the caller must hear.
+      if (!wasOpen) await Promise.allSettled([session.close()]);
+      throw error;
     }
-    if (batch.length > 0) await take(batch);
-    // Listed last: another device that opens it now finds the room complete, or about to be.
-    await this.#list(header, await session.storage.getSessionName());
-    return { session, written, known };
   }
 
   status(): ReplicaStatus {
@@ -258,6 +253,50 @@ class OpenedWorkspace implements Workspace {
   #notify(change: "sessions" | "status"): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+/** Appends the lines in steps. One that the storage refuses as an entry is left out and does not keep the others out. */
+async function importLines(
+  storage: SessionStorage,
+  lines: ImportSource["lines"],
+): Promise<Omit<ImportResult, "session">> {
+  const refused: RefusedLine[] = [];
+  let written = 0;
+  let known = 0;
+  const take = async (batch: readonly string[], firstLine: number): Promise<void> => {
+    try {
+      const ids = await storage.appendJson(batch);
+      written += ids.length;
+      known += batch.length - ids.length;
+    } catch (error) {
+      if (!(error instanceof SessionError) || error.code !== "invalid_entry") throw error;
+      // Nothing of the batch was written; halving it finds the line.
+      if (batch.length === 1) {
+        refused.push({ line: firstLine, reason: error.message });
+        return;
+      }
+      const half = batch.length >> 1;
+      await take(batch.slice(0, half), firstLine);
+      await take(batch.slice(half), firstLine + half);
+    }
+  };
+  let batch: string[] = [];
+  let chars = 0;
+  let firstLine = 1;
+  const takeBatch = async (): Promise<void> => {
+    if (batch.length > 0) await take(batch, firstLine);
+    firstLine += batch.length;
+    batch = [];
+    chars = 0;
+  };
+  for await (const line of lines) {
+    if (chars + line.length > importBatchChars) await takeBatch();
+    batch.push(line);
+    chars += line.length;
+    if (batch.length === importBatchLines) await takeBatch();
+  }
+  await takeBatch();
+  return { written, known, refused };
 }
 
 function toHex(bytes: Uint8Array): string {

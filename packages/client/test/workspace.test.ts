@@ -1,3 +1,4 @@
+import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,6 +79,25 @@ describe("openWorkspace", () => {
     expect(workspace.listSessions()).toEqual([]);
   });
 
+  it("[WS7] a line that can be no entry is left out and named, and does not keep the others out", async () => {
+    const headerJson = JSON.stringify(header);
+    const before = Array.from({ length: 600 }, (_, at) => entry(`e${at}`, at === 0 ? null : `e${at - 1}`, "some text"));
+    const tooLarge = entry("large", "e599", makeNoise(9_000_000).toString("base64"));
+    const lines = [...before, tooLarge, entry("after", "large", "x"), "no entry", entry("last", "after", "x")];
+    const { session, ...counts } = await workspace.importSession({ headerJson, lines });
+    expect(counts).toEqual({
+      written: 602,
+      known: 0,
+      refused: [
+        { line: 601, reason: expect.stringMatching(/^Entry large takes \d+ bytes/) },
+        { line: 603, reason: expect.any(String) },
+      ],
+    });
+    expect((await session.storage.getEntries()).slice(-3).map(({ id }) => id)).toEqual(["e599", "after", "last"]);
+    expect(workspace.listSessions()).toHaveLength(1);
+    expect(await workspace.importSession({ headerJson, lines })).toMatchObject({ written: 0, known: 602 });
+  });
+
   it("[WS10] a session id may be any text, and the device keeps its place in such a session", async () => {
     const ids = ["séance-1", "x".repeat(300), "nul\u0000\nline", "../../a/b"];
     for (const id of ids) {
@@ -149,6 +169,11 @@ describe("openWorkspace", () => {
     });
   });
 });
+
+/** Bytes that do not compress, the same ones at every call. */
+function makeNoise(byteLength: number): Buffer {
+  return createCipheriv("aes-256-ctr", workspaceKey, new Uint8Array(16)).update(Buffer.alloc(byteLength));
+}
 
 /** A store whose small values cannot be read while `fails` is set; counts the logs that are open. */
 class StoreWithFailingReads implements UpdateStore {
