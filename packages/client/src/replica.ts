@@ -22,8 +22,6 @@ export interface OpenReplicaOptions {
 
 /** Derived data of a log: which records the relay has acknowledged, as a Yjs state vector. */
 const coverageSlot = "coverage";
-/** The coverage only spares a question; it is written seldom. */
-const coverageWriteDelayMs = 1_000;
 const readRetryDelayMs = 1_000;
 
 /**
@@ -50,7 +48,8 @@ export class Replica {
   readonly #ownSeqs = new Set<number>();
   #pulling: Promise<void> = Promise.resolve();
   #readTimer: ReturnType<typeof setTimeout> | undefined;
-  #coverageTimer: ReturnType<typeof setTimeout> | undefined;
+  #coverageSaved: Promise<void> | undefined;
+  #isCoverageStale = false;
   #closing: Promise<void> | undefined;
 
   private constructor(options: OpenReplicaOptions, coverage: Coverage) {
@@ -180,7 +179,7 @@ export class Replica {
     try {
       await this.#queue.close();
     } finally {
-      clearTimeout(this.#coverageTimer);
+      await this.#coverageSaved;
       await this.#writeCoverage();
       this.#awareness?.destroy();
       this.doc.destroy();
@@ -251,18 +250,24 @@ export class Replica {
       this.#synced = false;
       this.#refused = { code: event.code, reason: event.reason };
     } else if (event.type === "notice") this.#refused = { code: event.code, reason: event.reason };
-    else this.#scheduleCoverageWrite();
+    else this.#saveCoverage();
     this.#notify();
   }
 
-  #scheduleCoverageWrite(): void {
-    this.#coverageTimer ??= setTimeout(() => {
-      this.#coverageTimer = undefined;
-      void this.#writeCoverage();
-    }, coverageWriteDelayMs);
+  /**
+   * Written with the records it speaks of, in the same turn and so in the same commit: a process that is killed must not
+   * leave records that came from the relay looking as if they waited for it (SPEC CL5). One write at a time.
+   */
+  #saveCoverage(): void {
+    this.#isCoverageStale = true;
+    this.#coverageSaved ??= this.#writeCoverage().finally(() => {
+      this.#coverageSaved = undefined;
+      if (this.#isCoverageStale) this.#saveCoverage();
+    });
   }
 
   async #writeCoverage(): Promise<void> {
+    this.#isCoverageStale = false;
     try {
       await this.#options.log.writeDerived(coverageSlot, Y.encodeStateVector(new Map(this.#coverage.entries())));
     } catch {

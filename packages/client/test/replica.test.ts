@@ -104,6 +104,24 @@ describe("Replica", () => {
     expect(await until(replica, ({ pending }) => pending === 3)).toBe(true);
   });
 
+  it("[CL5] records from the relay do not count as waiting after a process was killed", async () => {
+    const source = new Y.Doc();
+    source.getArray("entries").push([Uint8Array.of(1), Uint8Array.of(2)]);
+    const relay = await openRelay((frame, answer) => {
+      if (frame.type === "syncStep1") answer({ type: "syncStep2", update: Y.encodeStateAsUpdate(source) });
+    });
+    const log = new PlainLog();
+    const replica = await openReplica(relay, log);
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    await replica.flushed();
+    // Not closed: what a kill leaves behind is what the log holds now.
+    const again = await Replica.open({ log, roomId: "room" });
+    closing.push(() => again.close());
+    expect(again.doc.getArray("entries").length).toBe(2);
+    expect(again.status().pending).toBe(0);
+  });
+
   it("[CL6] unacknowledged records are sent again, then the connection is given up and made anew", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
