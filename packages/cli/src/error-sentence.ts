@@ -1,4 +1,5 @@
 import { SessionError } from "@coppice/core";
+import { toPrintableLine } from "./terminal-text.ts";
 import { UsageError } from "./usage-error.ts";
 
 const reasonByErrorCode: ReadonlyMap<string, string> = new Map([
@@ -36,7 +37,8 @@ export interface Failure {
 
 /** Turns whatever was thrown into one line and an exit code. */
 export function toFailure(error: unknown): Failure {
-  const message = (error instanceof Error ? error.message : String(error)).replace(/\s*\n\s*/g, " ").trim();
+  // Messages name ids and names that other devices wrote.
+  const message = toPrintableLine(error instanceof Error ? error.message : String(error));
   if (error instanceof UsageError) return { sentence: message, exitCode: 2 };
   if (error instanceof SessionError) return { sentence: message, exitCode: 1 };
   return {

@@ -55,7 +55,9 @@ export async function followWorkspace(
     for (const { id } of workspace.listSessions()) {
       if (entryCountById.has(id)) continue;
       entryCountById.set(id, 0);
-      follow(id).catch((error: unknown) => output.remark(`session ${id}: ${toFailure(error).sentence}`));
+      follow(id).catch((error: unknown) =>
+        output.remark(`session ${toPrintableLine(id)}: ${toFailure(error).sentence}`),
+      );
     }
     announceRelay();
   };
@@ -69,7 +71,7 @@ export async function followWorkspace(
 function describeSession(workspace: Workspace, session: SharedSession, entries: number): StatusLine {
   const status = session.status();
   const name = workspace.listSessions().find(({ id }) => id === session.id)?.name;
-  const title = name === undefined ? session.id : toPrintableLine(name);
+  const title = toPrintableLine(name ?? session.id);
   const fetching = status.connection === "online" && !status.synced ? " · fetching" : "";
   return {
     text: `session  ${title} · ${entries} entries · ${describeReplica(status)}${fetching}`,

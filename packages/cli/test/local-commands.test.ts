@@ -1,8 +1,11 @@
+import { createCipheriv } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { openLmdbStore } from "@coppice/persist-lmdb";
 import { beforeAll, describe, expect, it } from "vitest";
+import { storeFolderOf } from "../src/home.ts";
 import { assistantEntry, modelEntry, userEntry } from "./support/make-entries.ts";
-import { makeDevice, makeTempFolder, requireFreshBuild } from "./support/run-coppice.ts";
+import { makeDevice, makeTempFolder, requireFreshBuild, type TestDevice } from "./support/run-coppice.ts";
 import { sampleFile, shortSession, shortSessionId, writeSessionFile } from "./support/session-files.ts";
 
 beforeAll(requireFreshBuild);
@@ -63,6 +66,63 @@ describe("import", () => {
       /good\.jsonl: "Woods", 3 entries\n.*again\.jsonl: "Woods", nothing new, 3 entries known\n/,
     );
     expect(result.stderr).toMatch(/left out: .*bad\.jsonl.*\ncoppice: 1 of 3 files/);
+  });
+});
+
+describe("import of what cannot all be taken", () => {
+  it("[CP30, CP31] leaves out an entry that is too large, names its line, takes everything else and exits 1", async () => {
+    const device = await makeDevice("laptop");
+    const folder = await makeTempFolder();
+    const entries = [userEntry("e1", null), userEntry("large", "e1", makeNoise(9_000_000)), userEntry("e3", "large")];
+    await writeSessionFile({ folder, name: "a.jsonl", sessionId: "session-a", entries, more: "{torn\n" });
+    await writeSessionFile({ folder, name: "b.jsonl", sessionId: "session-b" });
+    const result = await device.run(["import", folder]);
+    expect(result.code).toBe(1);
+    expect(result.stdout).toMatch(/a\.jsonl: session-a, 2 entries\n.*b\.jsonl: "Woods", 3 entries\n/);
+    expect(result.stderr).toMatch(
+      /a\.jsonl line 3: skipped, Entry large takes \d+ bytes.*\n.*a\.jsonl line 5: skipped, .*\ncoppice: 1 entry cannot be shared: .*a\.jsonl line 3, Entry large takes \d+ bytes; a record holds at most \d+; the rest is imported\.\n$/,
+    );
+    const again = await device.run(["import", folder, "--json"]);
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      files: [{ written: 0, known: 2, skippedLines: [{ line: 3 }, { line: 5 }], skippedCount: 2 }, { known: 3 }],
+      failed: [],
+    });
+    const { sessions } = await device.runJson(["sessions"]);
+    expect(sessions.map(({ id }: { id: string }) => id).sort()).toEqual(["session-a", "session-b"]);
+  });
+
+  it("[CP31] goes on with the next file of a folder when one cannot be imported", async () => {
+    const device = await makeDevice("laptop");
+    const folder = await makeTempFolder();
+    await device.run(["import", await writeSessionFile({ sessionId: "session-a" })]);
+    await damageLog(device, "session-a");
+    const damaged = await writeSessionFile({ folder, name: "a.jsonl", sessionId: "session-a" });
+    const whole = await writeSessionFile({ folder, name: "b.jsonl", sessionId: "session-b" });
+    const result = await device.run(["import", folder]);
+    expect(result).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\S*b\.jsonl: "Woods", 3 entries\n/) });
+    expect(result.stderr).toMatch(
+      /^left out: \S*a\.jsonl: The local log cannot be read: .*\ncoppice: 1 of 2 files could not be imported; the rest is\.\n$/,
+    );
+    expect(JSON.parse((await device.run(["import", folder, "--json"])).stdout)).toMatchObject({
+      files: [{ file: whole, known: 3 }],
+      failed: [{ file: damaged, error: expect.stringContaining("cannot be read") }],
+    });
+  });
+});
+
+describe("a session whose id is any text", () => {
+  it("[WS10, CP6] is imported, listed and found, and its id does not act on the terminal", async () => {
+    const device = await makeDevice("laptop");
+    const sessionId = `s\u00e9ance\n\u001b[31m${"x".repeat(300)}`;
+    const entries = [userEntry("e1", null)];
+    expect((await device.run(["import", await writeSessionFile({ sessionId, entries })])).stdout).toMatch(
+      /woods\.jsonl: s\u00e9ance x{300}, 1 entries\n/,
+    );
+    expect((await device.run(["append", "s\u00e9ance", "--role", "user", "Who is there?"])).code).toBe(0);
+    for (const command of [["sessions"], ["status"], ["tree", sessionId]])
+      expect((await device.run(command)).stdout).toMatch(/s\u00e9ance x{300}/);
+    expect((await device.run(["show", sessionId, "--branch", "\u001b[31mx"])).stderr).not.toContain("\u001b");
   });
 });
 
@@ -262,3 +322,20 @@ describe("show, log, tree, sessions, status", () => {
     });
   });
 });
+
+/** Text that does not compress, the same at every call. */
+function makeNoise(byteLength: number): string {
+  return createCipheriv("aes-256-ctr", new Uint8Array(32), new Uint8Array(16))
+    .update(Buffer.alloc(byteLength))
+    .toString("base64");
+}
+
+/** Appends bytes that are no update to the log of a session. */
+async function damageLog({ home, runJson }: TestDevice, sessionId: string): Promise<void> {
+  const { sessions } = await runJson(["sessions"]);
+  const { roomId } = sessions.find(({ id }: { id: string }) => id === sessionId);
+  const store = await openLmdbStore({ path: storeFolderOf(home) });
+  const log = await store.openLog(roomId);
+  await log.append(Uint8Array.of(255, 255, 255));
+  await store.close();
+}

@@ -38,6 +38,9 @@ const quietMs = 300;
 /** A device that never pauses must not keep a new one out: by then after its first complete sync it is in, in ms. */
 const longestSettlingMs = 1_500;
 
+/** A cursor on an entry with a longer id, in characters of JSON, is not shown: the relay takes no cursor of 16 KiB. */
+const maxShownIdChars = 2_000;
+
 /** Values of this device in the store, per session; by its room, because a session id may be any text. */
 const leafKey = (roomId: string): string => `leaf/${roomId}`;
 const syncedKey = (roomId: string): string => `synced/${roomId}`;
@@ -272,6 +275,10 @@ export class OpenedSession implements SharedSession {
     const leafId = cursor === "device" ? this.storage.getDeviceLeaf() : this.storage.getReplicaLeaf();
     if (leafId === this.#shownLeafId) return;
     this.#shownLeafId = leafId;
+    if (JSON.stringify(leafId).length > maxShownIdChars) {
+      replica.awareness.setLocalState(null);
+      return;
+    }
     this.#cursorCounter += 1;
     const shown: Cursor = { device: deviceId, replica: replicaId, leafId };
     replica.awareness.setLocalState({

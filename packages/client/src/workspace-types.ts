@@ -157,8 +157,8 @@ export interface Workspace {
   openSession(sessionId: string): Promise<SharedSession>;
   /**
    * Takes in a session file's content; entries that are there already are left out, so it may be repeated. A line that
-   * cannot be an entry is left out and reported. Rejects `invalid_session` when the header is none or another one than
-   * the session has; what the store rejects with comes through, and what was taken in by then is kept.
+   * cannot be an entry is left out and reported. Rejects `invalid_session` when the header is none; what the store
+   * rejects with comes through, and what was taken in by then is kept.
    */
   importSession(source: ImportSource): Promise<ImportResult>;
   /** The status of the list itself; each session has its own. */

@@ -115,6 +115,18 @@ describe("openWorkspace", () => {
     }
   });
 
+  it("[WS10] an entry id may be any text too; a cursor on one that fits into no frame is not shown", async () => {
+    const longId = "i".repeat(1_000_000);
+    const headerJson = JSON.stringify(header);
+    const { session } = await workspace.importSession({ headerJson, lines: [entry("a", null, "x")] });
+    expect(session.cursors()).toMatchObject([{ leafId: "a", self: true }]);
+    await workspace.importSession({ headerJson, lines: [entry(longId, "a", "x")] });
+    expect(await session.storage.getLeafId()).toBe(longId);
+    expect(session.cursors()).toEqual([]);
+    await session.storage.setLeafId("a");
+    expect(session.cursors()).toMatchObject([{ leafId: "a", self: true }]);
+  });
+
   it("[WS9] an opening that fails half-way leaves nothing open, and the next one succeeds", async () => {
     const { id } = await workspace.createSession({ cwd: "/" });
     await closeAll();

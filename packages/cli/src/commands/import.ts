@@ -9,13 +9,14 @@ import {
   type SessionFile,
 } from "@coppice/storage-jsonl";
 import { type CliCommand, type CommandContext, defineCliCommand } from "../command.ts";
+import { toFailure } from "../error-sentence.ts";
 import { type SessionReference, toSessionReference, toShape } from "../json-shapes.ts";
 import { withHome } from "../open-home.ts";
 import type { Output } from "../output.ts";
 import { SaveReport } from "../save-report.ts";
 import { toPrintableLine } from "../terminal-text.ts";
 
-/** What became of one file. */
+/** What became of one file, as `--json` prints it. */
 interface ImportedFile {
   readonly file: string;
   readonly session: SessionReference;
@@ -25,6 +26,21 @@ interface ImportedFile {
   readonly known: number;
   readonly skippedLines: readonly LineNote[];
   readonly skippedCount: number;
+}
+
+/** A file that was not imported. */
+interface FailedFile {
+  readonly file: string;
+  /** One sentence. */
+  readonly error: string;
+}
+
+/** What the files of one command came to. */
+interface ImportOutcome {
+  readonly imported: ImportedFile[];
+  readonly failed: FailedFile[];
+  /** Entries that were read and cannot be shared: where they stand and why. */
+  readonly refused: string[];
 }
 
 const standardInput = "-";
@@ -44,44 +60,65 @@ export const importCommand: CliCommand = defineCliCommand({
   run: ({ from }, context) =>
     withHome(context, async ({ home, workspace }) => {
       const { output } = context;
-      const { paths, rejected } = await findFiles(from);
-      const imported: ImportedFile[] = [];
+      const { paths, rejected, isFolder } = await findFiles(from);
+      const outcome: ImportOutcome = { imported: [], failed: [], refused: [] };
       const report = new SaveReport(output, home);
       for (const [index, path] of paths.entries()) {
         output.showProgress(`${index + 1} of ${paths.length}: ${path}`);
-        const file = await importFile(path, workspace, context, report);
-        imported.push(file);
-        printImported(file, output);
+        try {
+          await importFile(path, workspace, context, report, outcome);
+        } catch (error) {
+          // A single file's own error says more than a count; in a folder the other files go on.
+          if (!isFolder) throw error;
+          outcome.failed.push({ file: path, error: toFailure(error).sentence });
+          output.remark(`left out: ${path}: ${toFailure(error).sentence}`);
+        }
       }
-      await report.wait(workspace);
       output.showProgress("");
-      for (const { error } of rejected) output.remark(`left out: ${error.message}`);
-      if (imported.some((file) => file.written > 0)) report.print();
-      const failed = rejected.map(({ path, error }) => ({ file: path, error: error.message }));
-      output.printJson(toShape("import", { files: imported, failed, waiting: report.waitingEntries }));
-      if (failed.length > 0) {
-        const total = paths.length + failed.length;
-        throw new SessionError(
-          "invalid_session",
-          `${failed.length} of ${total} files are no sessions that can be read; the rest is imported.`,
-        );
+      for (const { path, error } of rejected) {
+        outcome.failed.push({ file: path, error: error.message });
+        output.remark(`left out: ${error.message}`);
       }
+      const { imported, failed } = outcome;
+      await report.wait(workspace);
+      if (imported.some((file) => file.written > 0)) report.print();
+      output.printJson(toShape("import", { files: imported, failed, waiting: report.waitingEntries }));
+      throwIfIncomplete(outcome);
     }),
 });
 
-async function findFiles(from: string): Promise<{ paths: string[]; rejected: readonly RejectedPath[] }> {
-  if (from === standardInput || !(await isFolder(from))) return { paths: [from], rejected: [] };
+/** Throws `invalid_session` or `invalid_entry` with one sentence that says what was left out. */
+function throwIfIncomplete({ imported, failed, refused }: ImportOutcome): void {
+  if (failed.length > 0) {
+    throw new SessionError(
+      "invalid_session",
+      `${failed.length} of ${imported.length + failed.length} files could not be imported; the rest is.`,
+    );
+  }
+  const [first] = refused;
+  if (first === undefined) return;
+  const count = refused.length === 1 ? "1 entry" : `${refused.length} entries`;
+  throw new SessionError(
+    "invalid_entry",
+    `${count} cannot be shared: ${first}${refused.length === 1 ? "" : ", and others named above"}; the rest is imported.`,
+  );
+}
+
+async function findFiles(
+  from: string,
+): Promise<{ paths: string[]; rejected: readonly RejectedPath[]; isFolder: boolean }> {
+  if (from === standardInput || !(await isFolderPath(from))) return { paths: [from], rejected: [], isFolder: false };
   const { files, rejected } = await findSessionFiles(from);
   if (files.length === 0) {
     const reason =
       rejected[0]?.error.message ?? "it has no .jsonl file; name the folder in which the agent keeps its sessions.";
     throw new SessionError("not_found", `There is no session in ${from}: ${reason}`);
   }
-  return { paths: files.map(({ path }) => path), rejected };
+  return { paths: files.map(({ path }) => path), rejected, isFolder: true };
 }
 
 /** False too for a path that is not there: reading it says so. */
-async function isFolder(path: string): Promise<boolean> {
+async function isFolderPath(path: string): Promise<boolean> {
   return await stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,
@@ -93,22 +130,29 @@ async function importFile(
   workspace: Workspace,
   context: CommandContext,
   report: SaveReport,
-): Promise<ImportedFile> {
+  outcome: ImportOutcome,
+): Promise<void> {
   const file = await readSessionFile(path === standardInput ? context.stdin : path);
   try {
-    const { session, written, known } = await workspace.importSession(toImportSource(file, context));
+    const fileLines: number[] = [];
+    const { session, written, known, refused } = await workspace.importSession(
+      toImportSource(file, context, fileLines),
+    );
     try {
-      await report.wait(session);
       const name = await session.storage.getSessionName();
-      const { skipped, skippedCount } = file.report;
-      return {
+      const refusedLines = refused.map(({ line, reason }) => ({ line: fileLines[line - 1] ?? 0, reason }));
+      const imported: ImportedFile = {
         file: path,
         session: toSessionReference({ id: session.id, name }),
         written,
         known,
-        skippedLines: skipped,
-        skippedCount,
+        skippedLines: [...file.report.skipped, ...refusedLines].sort((left, right) => left.line - right.line),
+        skippedCount: file.report.skippedCount + refusedLines.length,
       };
+      outcome.imported.push(imported);
+      for (const { line, reason } of refusedLines) outcome.refused.push(`${path} line ${line}, ${reason}`);
+      printImported(imported, context.output);
+      await report.wait(session);
     } finally {
       // A folder may hold a thousand sessions; each open one has a socket.
       await session.close();
@@ -118,12 +162,12 @@ async function importFile(
   }
 }
 
-function toImportSource(file: SessionFile, { output }: CommandContext): ImportSource {
+/** The file as the workspace reads it; `fileLines` gets the number of the line that each entry stands on. */
+function toImportSource(file: SessionFile, { output }: CommandContext, fileLines: number[]): ImportSource {
   const readLines = async function* (): AsyncGenerator<string> {
-    let count = 0;
-    for await (const { json } of file) {
-      count += 1;
-      if (count % 1_000 === 0) output.showProgress(`${count} entries`);
+    for await (const { json, line } of file) {
+      fileLines.push(line);
+      if (fileLines.length % 1_000 === 0) output.showProgress(`${fileLines.length} entries`);
       yield json;
     }
   };
@@ -134,7 +178,7 @@ function printImported(
   { file, session, written, known, skippedLines, skippedCount }: ImportedFile,
   output: Output,
 ): void {
-  const title = session.name === undefined ? session.id : `"${toPrintableLine(session.name)}"`;
+  const title = session.name === undefined ? toPrintableLine(session.id) : `"${toPrintableLine(session.name)}"`;
   const news =
     written === 0
       ? `nothing new, ${known} entries known`

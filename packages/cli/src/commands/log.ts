@@ -25,7 +25,7 @@ export const logCommand: CliCommand = defineCliCommand({
       if (raw) {
         for (const { id } of entries) {
           const json = await storage.getEntryJson(id);
-          if (json === undefined) output.remark(`entry ${id} is left out: its content cannot be read`);
+          if (json === undefined) output.remark(`entry ${toPrintableLine(id)} is left out: its content cannot be read`);
           else output.printRaw(json);
         }
         return;

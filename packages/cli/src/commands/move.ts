@@ -4,6 +4,7 @@ import { toSessionReference, toShape } from "../json-shapes.ts";
 import { findWritableSession, withHome } from "../open-home.ts";
 import { resolveEntryId } from "../resolve-reference.ts";
 import { SaveReport } from "../save-report.ts";
+import { toPrintableLine } from "../terminal-text.ts";
 
 /** The word that names the place before the first entry. */
 const startWord = "root";
@@ -30,7 +31,7 @@ export const moveCommand: CliCommand = defineCliCommand({
       output.print(
         entry === undefined
           ? "now before the first entry"
-          : `now on ${entry.id}  ${describeEntry(entry).mark}  ${describeEntry(entry).text}`,
+          : `now on ${toPrintableLine(entry.id)}  ${describeEntry(entry).mark}  ${describeEntry(entry).text}`,
       );
       report.print();
       output.printJson(

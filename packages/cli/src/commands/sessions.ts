@@ -16,7 +16,9 @@ export const sessionsCommand: CliCommand = defineCliCommand({
       const sessions = workspace.listSessions();
       for (const { id, name, createdAt, cwd } of sessions) {
         const title = name === undefined ? "(no name)" : toPrintableLine(name);
-        output.print(`${id}  ${createdAt.slice(0, 16).replace("T", " ")}  ${title}  ${toPrintableLine(cwd)}`);
+        output.print(
+          `${toPrintableLine(id)}  ${createdAt.slice(0, 16).replace("T", " ")}  ${title}  ${toPrintableLine(cwd)}`,
+        );
       }
       if (sessions.length === 0) output.print("no sessions yet; `coppice import FILE` brings one in");
       output.printJson(toShape("sessions", { sessions: sessions.map(toListedSession) }));

@@ -39,7 +39,7 @@ export const statusCommand: CliCommand = defineCliCommand({
       );
       for (const { listed, entries, status } of sessions) {
         output.print(
-          `session  ${listed.name === undefined ? listed.id : toPrintableLine(listed.name)} · ${entries} entries · ${describeReplica(status)}`,
+          `session  ${toPrintableLine(listed.name ?? listed.id)} · ${entries} entries · ${describeReplica(status)}`,
         );
       }
       output.printJson(
