@@ -31,8 +31,9 @@ try {
   rmSync(tarballFolder, { recursive: true });
 }
 
+/** Without a network npx would wait for the registry first, although pnpm was brought at installation. */
 function packPackages() {
-  const args = ["-y", pnpmPackage, "--recursive", "--filter", "./packages/*", "pack", "--pack-destination"];
+  const args = ["--prefer-offline", "-y", pnpmPackage, "--recursive", "--filter", "./packages/*", "pack", "--pack-destination"];
   execFileSync("npx", [...args, tarballFolder], {
     cwd: rootFolder,
     stdio: ["ignore", "ignore", "inherit"],
