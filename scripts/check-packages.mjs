@@ -33,8 +33,9 @@ try {
 
 /** Without a network npx would wait for the registry first, although pnpm was brought at installation. */
 function packPackages() {
-  const args = ["--prefer-offline", "-y", pnpmPackage, "--recursive", "--filter", "./packages/*", "pack", "--pack-destination"];
-  execFileSync("npx", [...args, tarballFolder], {
+  const pnpm = ["--prefer-offline", "-y", pnpmPackage];
+  const pack = ["--recursive", "--filter", "./packages/*", "pack", "--pack-destination", tarballFolder];
+  execFileSync("npx", [...pnpm, ...pack], {
     cwd: rootFolder,
     stdio: ["ignore", "ignore", "inherit"],
     shell: process.platform === "win32", // npx is a .cmd file there
