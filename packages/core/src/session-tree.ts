@@ -38,6 +38,9 @@ export interface TreeStats {
   readonly depth: number;
 }
 
+/** One for all: most inserts end so. */
+const SHOWN: { readonly shown: true } = { shown: true };
+
 interface Slot<Node> {
   readonly node: Node;
   /** Index in the log; out of date (too small) once something was inserted before, see `#firstStale`. */
@@ -72,6 +75,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
   readonly #labelsByTarget = new Map<string, Slot<Node>[]>();
   readonly #roots: Slot<Node>[] = [];
   readonly #waitingByParentId = new Map<string, Slot<Node>[]>();
+  #lastShown: Slot<Node> | undefined;
   #shownNodes: Node[] | undefined;
   #minimumRecordCount = 0;
   #isRanked = false;
@@ -274,13 +278,13 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     if ((slot.node.rank ?? 0) > 0) this.#isRanked = true;
     const previous = this.#shownById.get(id);
     if (previous === undefined) {
-      const waiting = this.#waitingByParentId.get(id);
+      const waiting = this.#waitingByParentId.size === 0 ? undefined : this.#waitingByParentId.get(id);
       if (waiting !== undefined) {
         adoptChildren(slot, waiting);
         this.#waitingByParentId.delete(id);
       }
       this.#show(slot);
-      return { shown: true };
+      return SHOWN;
     }
     // Every slot is before the last one. Otherwise positions before the new slot are exact, so a slot that is not
     // found at its position has been shifted and stands after the new one.
@@ -300,6 +304,8 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
 
   #show(slot: Slot<Node>): void {
     const { id, parentId, type, targetId } = slot.node;
+    const before = this.#lastShown;
+    this.#lastShown = slot;
     slot.shown = true;
     this.#shownNodes = undefined;
     this.#shownById.set(id, slot);
@@ -309,7 +315,8 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
       this.#roots.push(slot);
       return;
     }
-    const parent = this.#shownById.get(parentId);
+    // Most entries continue the one before: then nothing has to be looked up.
+    const parent = before?.shown && before.node.id === parentId ? before : this.#shownById.get(parentId);
     slot.parent = parent;
     if (parent === undefined) addTo(this.#waitingByParentId, parentId, slot);
     else if (parent.children === undefined) parent.children = [slot];
