@@ -33,7 +33,7 @@ export class InMemorySessionStorage extends TreeSessionStorage<MemoryNode> {
     super({ metadata, now, ...(options.createId === undefined ? {} : { createId: options.createId }) });
     this.#showRecords([
       ...(options.entries ?? []).map((entry) => entryToRecord(entry)),
-      ...(options.lines ?? []).map((json) => jsonToRecord(json)),
+      ...(options.lines ?? []).map((json, index) => jsonToRecord(json, `Line ${index + 1} is no entry`)),
     ]);
     if (this.leafId !== null && !this.tree.has(this.leafId)) {
       throw new SessionError("invalid_session", `Entry ${this.leafId} not found`);

@@ -102,7 +102,8 @@ export interface SessionStorage {
   getEntryJson(id: string): Promise<string | undefined>;
   /**
    * Appends entries given as exact JSON texts, one entry each. A text whose id and bytes are already in the log is
-   * left out. Returns the ids written. Bad text: `invalid_entry`, nothing is written.
+   * left out. Returns the ids written. Bad text: `invalid_entry`, naming line (counted from 1), field and what was
+   * expected; nothing is written.
    */
   appendJson(lines: readonly string[]): Promise<string[]>;
   /** Calls the listener after each change. Returns the function that stops it. */

@@ -156,7 +156,7 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
   }
 
   async appendJson(lines: readonly string[]): Promise<string[]> {
-    const records = lines.map((json) => jsonToRecord(json));
+    const records = lines.map((json, index) => jsonToRecord(json, `Line ${index + 1} is no entry`));
     const written = await this.#append(() => this.#dropKnown(records));
     return written.map((record) => record.entry.id);
   }
@@ -387,14 +387,11 @@ export function entryToRecord(entry: SessionEntry): EntryRecord {
   return jsonToRecord(json ?? "");
 }
 
-/** The record of an exact JSON text on one line. Throws `invalid_entry`. */
-export function jsonToRecord(json: string): EntryRecord {
+/** The record of an exact JSON text on one line. Throws `invalid_entry` with a message that begins with `complaint`. */
+export function jsonToRecord(json: string, complaint: string = "Not an entry"): EntryRecord {
   // Session files hold one entry a line; a text that cannot stand there could not be kept as it is.
-  // (Two searches for one character cost next to nothing; a regular expression costs as much as parsing does.)
-  if (json.includes("\n") || json.includes("\r")) {
-    throw new SessionError("invalid_entry", "Not an entry: the text holds a line break");
-  }
+  if (/[\r\n]/.test(json)) throw new SessionError("invalid_entry", `${complaint}: the text holds a line break`);
   const parsed = parseEntryJson(json);
-  if (!parsed.ok) throw new SessionError("invalid_entry", `Not an entry: ${parsed.error.message}`);
+  if (!parsed.ok) throw new SessionError("invalid_entry", `${complaint}: ${parsed.error.message}`);
   return { json, entry: parsed.value };
 }

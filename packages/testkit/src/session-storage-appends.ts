@@ -152,7 +152,7 @@ export function testAppends(factory: SessionStorageFactory): void {
         expect(await reopened.appendJson([c])).toEqual([]);
       }));
 
-    test("[ST18] one bad text among many is refused as invalid_entry, naming the field, and nothing is written", () =>
+    test("[ST18] one bad text among many is refused as invalid_entry, naming line and field, and nothing is written", () =>
       withSession(factory, async ({ storage }) => {
         const good = JSON.stringify(messageEntry("a", null));
         const badTexts: [string, RegExp][] = [
@@ -166,6 +166,7 @@ export function testAppends(factory: SessionStorageFactory): void {
         for (const [bad, message] of badTexts) {
           const error = await expectCode(storage.appendJson([good, bad]), "invalid_entry");
           expect(error.message).toMatch(message);
+          expect(error.message).toContain("Line 2");
         }
         expect(await storage.getEntries()).toEqual([]);
         expect(await storage.getLeafId()).toBeNull();
