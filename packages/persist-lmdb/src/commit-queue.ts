@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { SessionError } from "@coppice/core";
 import type { ChangeTracker } from "./change-tracker.ts";
 import type { Environment } from "./environment.ts";
-import type { LmdbTables, Write } from "./lmdb-tables.ts";
+import { type LmdbTables, pageBytes, type Write } from "./lmdb-tables.ts";
 import { StagedWrites } from "./staged-writes.ts";
 import { describeCommitError } from "./storage-errors.ts";
 
@@ -71,6 +71,14 @@ export class CommitQueue {
     });
   }
 
+  /**
+   * Has the environment opened anew if its files are no longer in their place, once no commit is under way. Rejects
+   * with what is wrong.
+   */
+  async recheck(): Promise<void> {
+    await this.enqueue({ log: undefined, bytes: 0, isAlone: false, stage: () => undefined });
+  }
+
   /** Settles when nothing is queued or under way. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
@@ -111,6 +119,7 @@ export class CommitQueue {
     for (let tries = 0; tries < maxOptimisticTries; tries++) {
       if (await this.#tryCommit(tables, batch)) return;
     }
+    await this.#environment.prepareCommit(boundCommitBytes(batch));
     this.#commitLocked(tables, batch);
   }
 
@@ -120,10 +129,13 @@ export class CommitQueue {
     const revision = this.#changes.beginCommit(tables);
     let newRevision: number | undefined;
     try {
+      // Behind the look at the revision: whoever takes this space with a commit of his own changes it.
+      await this.#environment.prepareCommit(boundCommitBytes(batch));
       const { writes, settle } = planBatch(tables, batch);
       if (writes.length > 0) {
         if (!(await tables.commitIfUnchanged({ revision, writes }))) return false;
         newRevision = revision + 1;
+        this.#environment.assertInPlace(); // durable, but where?
       }
       settle();
       return true;
@@ -140,6 +152,7 @@ export class CommitQueue {
         return { revision, ...planBatch(tables, batch) };
       });
       newRevision = plan.revision + 1;
+      this.#environment.assertInPlace();
       plan.settle();
     } finally {
       this.#changes.endCommit(newRevision);
@@ -150,18 +163,46 @@ export class CommitQueue {
     const { folder } = this.#environment;
     const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
     const error = cause instanceof SessionError ? cause : await describeCommitError(folder, bytes, cause);
-    try {
-      await this.#environment.release();
-      await this.#environment.acquire();
-    } catch {
-      // Not open then: whoever writes or reads next tries again and is told.
-    }
+    // No space is found out before lmdb is asked; everything else may have left the environment unusable.
+    if (!(cause instanceof SessionError && cause.code === "storage_full")) await this.#reopen();
     const logs = new Set(batch.map((entry) => entry.log));
     const isBehind = (entry: QueuedEntry): boolean => entry.log !== undefined && logs.has(entry.log);
     const behind = this.#waiting.filter(isBehind);
     this.#waiting = this.#waiting.filter((entry) => !isBehind(entry));
     for (const entry of [...batch, ...behind]) entry.reject(error);
   }
+
+  async #reopen(): Promise<void> {
+    try {
+      await this.#environment.release();
+      await this.#environment.acquire();
+    } catch {
+      // Not open then: whoever writes or reads next tries again and is told.
+    }
+  }
+}
+
+/** What a commit writes beside its payload: copies of the branches above it, the catalogue, the free list. */
+const commitOverheadBytes = 256 * 1024;
+
+/** The free list names 8 bytes per page freed, which for a log that is merged or deleted is all its pages. */
+const aloneOverheadBytes = 1024 * 1024;
+
+/** What a log costs a commit that writes to it, however little: pages of its updates and of its head, twice if they split. */
+const perLogBytes = 4 * pageBytes;
+
+/** Key, head and place in a page of one small write. */
+const perWriteBytes = 256;
+
+/** The most that a commit of these may write into new pages. */
+function boundCommitBytes(batch: readonly QueuedEntry[]): number {
+  let bytes = batch.some((entry) => entry.isAlone) ? aloneOverheadBytes : commitOverheadBytes;
+  bytes += new Set(batch.map((entry) => entry.log)).size * perLogBytes;
+  for (const entry of batch) {
+    // A value above half a page gets pages of its own; smaller ones share them, half full at the worst.
+    bytes += entry.bytes > pageBytes / 4 ? entry.bytes + 2 * pageBytes : 2 * (entry.bytes + perWriteBytes);
+  }
+  return bytes;
 }
 
 /** What to write, and what to do once it is durable: settle those that were written and reject those that refused. */

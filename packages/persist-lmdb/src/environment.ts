@@ -1,4 +1,5 @@
 import { SessionError } from "@coppice/core";
+import { DataFile } from "./data-file.ts";
 import { LmdbTables } from "./lmdb-tables.ts";
 import { describeOpenError } from "./storage-errors.ts";
 import { checkFolder, prepareFolder, syncFolder } from "./store-folder.ts";
@@ -10,6 +11,8 @@ import { checkFolder, prepareFolder, syncFolder } from "./store-folder.ts";
 export class Environment {
   readonly folder: string;
   #tables: LmdbTables | undefined;
+  #dataFile: DataFile | undefined;
+  #releasing: Promise<void> | undefined;
   #opening: Promise<LmdbTables> | undefined;
   #wasOpen = false;
   #isClosed = false;
@@ -35,24 +38,53 @@ export class Environment {
   }
 
   async #open(): Promise<LmdbTables> {
+    // lmdb gives whoever opens a folder while it is being closed the environment that closes, with its failure.
+    await this.#releasing;
     try {
       // Once it was there, it must be there again: an empty store in its place (a disk that was unmounted) would look
       // like one from which everything was deleted.
       await (this.#wasOpen ? checkFolder(this.folder) : prepareFolder(this.folder));
-      this.#tables = await LmdbTables.open(this.folder);
-      if (!this.#wasOpen) await syncFolder(this.folder);
+      const tables = await LmdbTables.open(this.folder);
+      try {
+        if (!this.#wasOpen) await syncFolder(this.folder);
+        this.#dataFile = await DataFile.open(this.folder);
+      } catch (error) {
+        await tables.close();
+        throw error;
+      }
       this.#wasOpen = true;
-      return this.#tables;
+      this.#tables = tables;
+      return tables;
     } catch (error) {
       throw describeOpenError(this.folder, error);
     }
   }
 
-  /** Closes the tables; the next `acquire` opens them anew. Nothing may be in flight. */
+  /** Whether the open tables are those of the file in the folder; true while none are open. */
+  get isInPlace(): boolean {
+    return this.#dataFile?.isInPlace ?? true;
+  }
+
+  /** Throws `storage` when the files of the open tables are no longer in the folder, or others are. */
+  assertInPlace(): void {
+    this.#dataFile?.assertInPlace();
+  }
+
+  /** Makes sure that a commit of up to this many bytes can be written. Rejects with `storage_full`, `storage` or the system's error. */
+  async prepareCommit(bytes: number): Promise<void> {
+    this.assertInPlace();
+    await this.#dataFile?.reserve(bytes);
+  }
+
+  /** Closes the tables; the next `acquire` waits for that and opens them anew. Nothing may be in flight. */
   async release(): Promise<void> {
     const tables = this.#tables;
+    const dataFile = this.#dataFile;
     this.#tables = undefined;
-    await tables?.close();
+    this.#dataFile = undefined;
+    const releasing = Promise.all([this.#releasing, tables?.close(), dataFile?.close()]).then(() => undefined);
+    this.#releasing = releasing.catch(() => undefined); // told to who released; opening finds out by itself
+    await releasing;
   }
 
   /** Closes for good. Nothing may be in flight. Safe to call twice. */

@@ -15,10 +15,10 @@ import { type Database, open, type RootDatabase, type RootDatabaseOptions } from
 const layoutVersion = 1;
 
 /**
- * A 2 kB update does not fit a 4 kB page together with another and would get a page of its own: 2.1 bytes on disk per
+ * Size of the pages of a new store. A 2 kB update does not fit a 4 kB page together with another and would get a page of its own: 2.1 bytes on disk per
  * byte, 1.4 with pages of 8 kB. Larger pages make a lone small append write more than they save.
  */
-const pageBytes = 8192;
+export const pageBytes = 8192;
 
 /** Where a log stands. It outlives the log's deletion, so that a position is never given twice. */
 export interface LogHead {

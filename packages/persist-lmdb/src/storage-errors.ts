@@ -48,10 +48,16 @@ export function describeReadError(folder: string, cause: unknown): SessionError 
   return new SessionError("storage", `The store in ${folder} could not be read: ${readMessage(cause)}.`, { cause });
 }
 
-function storageFull(folder: string, cause: unknown): SessionError {
+/** The error of what cannot be written for want of space; `cause` is what the system said, if it was asked. */
+export function storageFull(folder: string, cause?: unknown): SessionError {
   return new SessionError("storage_full", `No space left for the store in ${folder}. Free some space and try again.`, {
     cause,
   });
+}
+
+/** The error of a store that was open and whose files are not in their place. */
+export function storageGone(folder: string, cause?: unknown): SessionError {
+  return new SessionError("storage", `The store in ${folder} is gone. Bring its folder back and try again.`, { cause });
 }
 
 /** lmdb rejects a failed commit with a general error whose `commitError` is a promise rejecting with the reason. */

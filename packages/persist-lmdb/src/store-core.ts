@@ -21,12 +21,22 @@ export class StoreCore {
 
   /** Reads from the newest committed state. Rejects with `storage` or `closed`. */
   async read<Value>(read: (tables: LmdbTables) => Value): Promise<Value> {
-    const tables = await this.environment.acquire();
+    const tables = await this.#acquireInPlace();
     try {
       tables.refresh();
       return read(tables);
     } catch (error) {
       throw describeReadError(this.environment.folder, error);
+    }
+  }
+
+  /** Tables that are open at this moment, and those of the file in the folder: what is deleted must not be served. */
+  async #acquireInPlace(): Promise<LmdbTables> {
+    for (;;) {
+      const tables = await this.environment.acquire();
+      if (tables !== this.environment.tables) continue; // released before it was our turn
+      if (this.environment.isInPlace) return tables;
+      await this.queue.recheck();
     }
   }
 

@@ -1,16 +1,27 @@
+import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, mkdir, open, stat } from "node:fs/promises";
+import { access, link, mkdir, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SessionError } from "@coppice/core";
+import { assertFreeSpace } from "./free-space.ts";
+import { readMetaPages } from "./meta-pages.ts";
+import { storageGone } from "./storage-errors.ts";
 
 /** Name of LMDB's data file in the folder. */
 export const dataFileName = "data.mdb";
 const lockFileName = "lock.mdb";
 
+/** More than LMDB needs for the readers it is opened with (8,272 bytes); it takes what it finds. */
+const lockFileBytes = 16 * 1024;
+
+/** What lmdb writes while it makes a store, which it must not find missing on the way. */
+const newStoreBytes = 256 * 1024;
+
 /**
  * Makes the folder (mode 700) if it is missing and checks what LMDB needs, because lmdb's binding may end the process
  * (a segmentation fault, a bus error) instead of throwing when it cannot open an environment. Rejects with `storage`
- * or `version_mismatch` for a data file that cannot be opened, otherwise with the file system's own error.
+ * or `version_mismatch` for a data file that cannot be opened, `storage_full` when there is no space to make one,
+ * otherwise with the file system's own error.
  */
 export async function prepareFolder(folder: string): Promise<void> {
   await makeFolder(folder);
@@ -22,7 +33,8 @@ export async function prepareFolder(folder: string): Promise<void> {
       if (!isMissing(error)) throw error;
     }
   }
-  await checkDataFile(join(folder, dataFileName));
+  await checkDataFile(folder);
+  await prepareLockFile(folder);
 }
 
 /** The same checks for a folder in which a store must already be. Rejects with `storage` when it is not. */
@@ -30,9 +42,7 @@ export async function checkFolder(folder: string): Promise<void> {
   try {
     await access(join(folder, dataFileName));
   } catch (cause) {
-    throw new SessionError("storage", `The store in ${folder} is gone. Bring its folder back and try again.`, {
-      cause,
-    });
+    throw storageGone(folder, cause);
   }
   await prepareFolder(folder);
 }
@@ -44,7 +54,7 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
     if ((await stat(folder)).isDirectory()) return;
     throw Object.assign(new Error(`${folder} is a file`), { code: "ENOTDIR" });
   }
@@ -62,61 +72,68 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+/**
+ * LMDB makes its lock file without any blocks and writes through a memory map, so a disk without space ends the
+ * process (SIGBUS) instead of failing the call. Made here it has its blocks. It gets its name only when it is complete:
+ * another process may be about to use it.
+ *
+ * An existing one is never opened here: closing it would drop the locks this process may hold on it (POSIX).
+ */
+async function prepareLockFile(folder: string): Promise<void> {
+  const path = join(folder, lockFileName);
+  try {
+    // LMDB made it, and was ended before it wrote to it.
+    if ((await stat(path)).blocks === 0) await assertFreeSpace(folder, lockFileBytes);
+    return;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const draftPath = `${path}.${process.pid}-${randomUUID()}`;
+  try {
+    await writeFile(draftPath, new Uint8Array(lockFileBytes), { mode: 0o600, flag: "wx" });
+    await link(draftPath, path);
+  } catch (error) {
+    // Another process was quicker; or the file system has no links, and LMDB makes the file its own way.
+    if (!hasCode(error, "EEXIST", "EPERM", "ENOTSUP", "ENOSYS")) throw error;
+    await assertFreeSpace(folder, lockFileBytes);
+  } finally {
+    await rm(draftPath, { force: true });
+  }
 }
 
-// Layout of LMDB's meta pages, data version 2 (mdb.c, MDB_page_header, MDB_meta and MDB_db, 64 bit, native order).
-const meta = {
-  magic: 0xbeefc0de,
-  dataVersion: 2,
-  magicOffset: 24,
-  versionOffset: 28,
-  pageBytesOffset: 48,
-  freeRootOffset: 88,
-  mainRootOffset: 136,
-  txnIdOffset: 152,
-  bytes: 168,
-  noRoot: 0xffffffffffffffffn,
-} as const;
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
+}
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, "ENOENT");
+}
 
 /**
  * Refuses a data file that LMDB would crash on: a foreign or damaged header, or one cut off before the root of a tree.
  * A missing or empty file is a new environment. (A cut behind the roots is not found here.)
  */
-async function checkDataFile(path: string): Promise<void> {
+async function checkDataFile(folder: string): Promise<void> {
+  const path = join(folder, dataFileName);
   let handle: Awaited<ReturnType<typeof open>>;
   try {
     handle = await open(path, "r");
   } catch (error) {
-    if (isMissing(error)) return;
+    if (isMissing(error)) return assertFreeSpace(folder, newStoreBytes);
     throw error;
   }
   try {
     const { size } = await handle.stat();
-    if (size === 0) return;
-    const readMeta = async (position: number): Promise<DataView> => {
-      const page = new Uint8Array(meta.bytes);
-      await handle.read(page, 0, page.length, position);
-      return new DataView(page.buffer);
-    };
-    const first = await readMeta(0);
-    const pageBytes = first.getUint32(meta.pageBytesOffset, true);
-    const second = await readMeta(pageBytes);
-    if ([first, second].some((page) => page.getUint32(meta.magicOffset, true) !== meta.magic)) throw damaged(path);
-    // The upper half of the version field holds flags.
-    if ((first.getUint32(meta.versionOffset, true) & 0xffff) !== meta.dataVersion)
+    if (size === 0) return await assertFreeSpace(folder, newStoreBytes);
+    const meta = readMetaPages(handle.fd);
+    if (!meta.hasMagic) throw damaged(path);
+    if (!meta.isKnownVersion)
       throw new SessionError(
         "version_mismatch",
         `${path} was written by another version of LMDB. Open it with the Coppice that wrote it.`,
       );
-    const newest =
-      first.getBigUint64(meta.txnIdOffset, true) > second.getBigUint64(meta.txnIdOffset, true) ? first : second;
-    const pages = BigInt(Math.floor(size / pageBytes));
-    for (const offset of [meta.freeRootOffset, meta.mainRootOffset]) {
-      const root = newest.getBigUint64(offset, true);
-      if (root !== meta.noRoot && root >= pages) throw damaged(path);
-    }
+    const pages = BigInt(Math.floor(size / meta.pageBytes));
+    if (meta.roots.some((root) => root >= pages)) throw damaged(path);
   } finally {
     await handle.close();
   }

@@ -84,7 +84,8 @@ test.skipIf(!canTrace)("[UL20] pages, then fsync, then the synced root page, the
   let syncedDataFile = "";
   for (const line of (await readFile(trace, "utf8")).split("\n")) {
     const opened = /data\.mdb", (\S+)\b.* = (\d+)$/.exec(line);
-    if (opened?.[1]?.includes("O_RDWR")) dataFile = opened[2] ?? "";
+    // The handle that reserves space is opened for appending.
+    if (opened?.[1]?.includes("O_RDWR") && !opened[1].includes("O_APPEND")) dataFile = opened[2] ?? "";
     if (opened?.[1]?.includes("O_DSYNC")) syncedDataFile = opened[2] ?? "";
     const [, call, file] = /\d+ +(\w+)\((\d+)/.exec(line) ?? [];
     if (line.includes('"appending')) steps.push("appending");
