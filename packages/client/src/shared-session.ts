@@ -65,6 +65,7 @@ export class OpenedSession implements SharedSession {
   readonly #stops: (() => void)[] = [];
   #cursorCounter = 0;
   #shownLeafId: string | null | undefined;
+  #shownClientId: number | undefined;
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the place is taken at the latest; undefined while no complete sync with a header stands. */
@@ -103,6 +104,8 @@ export class OpenedSession implements SharedSession {
       }),
       replica.subscribe(() => {
         this.#settleWhenQuiet();
+        // The cursor is sealed for one client id, and the replica may have had to take another.
+        if (replica.awareness.clientID !== this.#shownClientId) this.#showCursor();
         this.#notify("status");
       }),
     );
@@ -273,8 +276,10 @@ export class OpenedSession implements SharedSession {
     const { cursor, replica, deviceId, replicaId } = this.#options;
     if (!this.#isSynced) return;
     const leafId = cursor === "device" ? this.storage.getDeviceLeaf() : this.storage.getReplicaLeaf();
-    if (leafId === this.#shownLeafId) return;
+    const { clientID } = replica.awareness;
+    if (leafId === this.#shownLeafId && clientID === this.#shownClientId) return;
     this.#shownLeafId = leafId;
+    this.#shownClientId = clientID;
     if (JSON.stringify(leafId).length > maxShownIdChars) {
       replica.awareness.setLocalState(null);
       return;
@@ -282,7 +287,7 @@ export class OpenedSession implements SharedSession {
     this.#cursorCounter += 1;
     const shown: Cursor = { device: deviceId, replica: replicaId, leafId };
     replica.awareness.setLocalState({
-      ...encodeCursor(shown, this.#cursorCounter, replica.doc.clientID, this.#cursorContext),
+      ...encodeCursor(shown, this.#cursorCounter, clientID, this.#cursorContext),
     });
   }
 
