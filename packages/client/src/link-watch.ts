@@ -44,7 +44,7 @@ export function judgeLink(state: LinkState, { resendAfterMs, resyncIntervalMs }:
   const stuckMs = pending > 0 ? now - state.progressAt : 0;
   if (stuckMs > 2 * resendAfterMs) return "give_up";
   if (stuckMs > resendAfterMs && now - state.resentAt > resendAfterMs) return "resend";
-  if (now - state.resyncedAt > (state.isWaiting ? resendAfterMs : resyncIntervalMs)) return "ask_missing";
+  if (now - state.resyncedAt > (state.isWaiting ? resendAfterMs / 2 : resyncIntervalMs)) return "ask_missing";
   if (silentMs > resendAfterMs && now - state.probedAt > resendAfterMs) return "probe";
   return "nothing";
 }

@@ -26,7 +26,8 @@ import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./
 
 const defaultTimings: RelayLinkTimings = {
   maxReconnectDelayMs: 1_500,
-  resendAfterMs: 5_000,
+  // With the watch's own step a silent relay is left within 10 s.
+  resendAfterMs: 4_500,
   resyncIntervalMs: 30_000,
 };
 

@@ -25,7 +25,7 @@ describe("judgeLink", () => {
     ["the same, sent again a moment ago", { pending: 2, progressAt: 94_000, resentAt: 98_000 }, "nothing"],
     ["records unacknowledged for 11 s", { pending: 2, progressAt: 89_000, resentAt: 95_000 }, "give_up"],
     ["a quiet half minute", { resyncedAt: 69_000 }, "ask_missing"],
-    ["records waiting for others, asked 6 s ago", { isWaiting: true, resyncedAt: 94_000 }, "ask_missing"],
+    ["records waiting for others, asked 3 s ago", { isWaiting: true, resyncedAt: 97_000 }, "ask_missing"],
   ])("[CL6, CL12] %s", (_what, state, verdict) => {
     expect(judgeLink(at(100_000, state), timings)).toBe(verdict);
   });
