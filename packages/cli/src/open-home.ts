@@ -16,6 +16,9 @@ import { resolveReference } from "./resolve-reference.ts";
 /** What a command waits for the relay at most, in ms: to see what is new there, and again to have its own saved there. */
 export const relayWaitMs = 2_000;
 
+/** Sessions that a command for all of them has open at a time. */
+export const openSessionsLimit = 8;
+
 /** A home whose workspace is open in this process. */
 export interface OpenHome {
   readonly home: Home;
@@ -26,7 +29,7 @@ export interface OpenHome {
 export interface FoundSession {
   readonly listed: WorkspaceSession;
   readonly session: SharedSession;
-  /** False when the relay's content did not arrive in time: what is shown is what is on this device. */
+  /** False when the relay's content did not arrive in time after the session was open: what is shown is what is here. */
   readonly isFresh: boolean;
 }
 
@@ -65,19 +68,19 @@ export async function findSession(
   reference: string,
   context: CommandContext,
 ): Promise<FoundSession> {
-  const deadlineMs = performance.now() + relayWaitMs;
-  const restMs = (): number => Math.max(0, deadlineMs - performance.now());
   const resolve = (): WorkspaceSession =>
     resolveReference(workspace.listSessions(), reference, "session", "`coppice sessions` lists them");
   let listed: WorkspaceSession;
   try {
     listed = resolve();
   } catch (error) {
-    if (!(error instanceof SessionError) || !(await workspace.waitUntilSynced(restMs()))) throw error;
+    if (!(error instanceof SessionError) || !(await workspace.waitUntilSynced(relayWaitMs))) throw error;
     listed = resolve();
   }
   const session = await workspace.openSession(listed.id);
-  const isFresh = await session.waitUntilSynced(restMs());
+  // Opening a long session may take longer than the relay is waited for, and the relay is only asked afterwards.
+  const hasPlace = await session.waitUntilSynced(relayWaitMs);
+  const isFresh = hasPlace || (session.status().synced && session.storage.getHeaderJson?.() !== undefined);
   if (!isFresh) remarkStale(context, home, session.status());
   return { listed, session, isFresh };
 }
@@ -92,22 +95,26 @@ export async function findWritableSession(
   context: CommandContext,
 ): Promise<FoundSession> {
   const found = await findSession(opened, reference, context);
-  try {
-    await found.session.storage.getLeafId();
-    return found;
-  } catch (error) {
-    if (!(error instanceof SessionError) || error.code !== "not_synced") throw error;
-    throw new SessionError(
-      "not_synced",
-      `This device has not fetched all of ${found.listed.name ?? found.listed.id} yet; run \`coppice sync --once\` when the relay can be reached, then try again.`,
-      { cause: error },
-    );
-  }
+  const { listed, session, isFresh } = found;
+  // A device that is new to a session takes its place a moment after everything has arrived.
+  if (isFresh) await session.waitUntilSynced(relayWaitMs);
+  if (session.hasBeenFetched) return found;
+  throw new SessionError(
+    "not_synced",
+    `This device has not fetched all of ${listed.name ?? listed.id} yet; run \`coppice sync --once\` when the relay can be reached, then try again.`,
+  );
 }
 
 /** Says on stderr why what is shown may be old; nothing when the user asked for it or there is no relay. */
 export function remarkStale({ output, offline }: CommandContext, { relay }: Home, status: ReplicaStatus): void {
   if (offline || relay === undefined) return;
-  const reason = describeRefusal(status) ?? `the relay did not answer within ${relayWaitMs / 1000} s`;
-  output.remark(`${reason}; this is what is on this device (--offline does not wait)`);
+  output.remark(`${describeDelay(status)}; this is what is on this device (--offline does not wait)`);
+}
+
+function describeDelay(status: ReplicaStatus): string {
+  const refusal = describeRefusal(status);
+  if (refusal !== undefined) return refusal;
+  const waited = `within ${relayWaitMs / 1000} s`;
+  if (status.connection !== "online") return `the relay did not answer ${waited}`;
+  return status.synced ? "the relay does not have this session yet" : `not all that the relay has arrived ${waited}`;
 }

@@ -124,8 +124,7 @@ export class OpenedSession implements SharedSession {
     this.#showCursor();
   }
 
-  /** False while this device only knows of the session and never had all of it. */
-  get isSynced(): boolean {
+  get hasBeenFetched(): boolean {
     return this.#isSynced;
   }
 

@@ -108,6 +108,8 @@ export interface SharedSession {
   readonly roomId: string;
   readonly storage: SessionStorage;
   readonly session: Session;
+  /** True once this device has had all of the session, or made it: from then on it has a place in it and may append. */
+  readonly hasBeenFetched: boolean;
   /** The id of the device that wrote an entry, and its name when the workspace knows it. */
   getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined;
   /** The leaf this device would continue from; what other processes of the device wrote is included. */

@@ -110,7 +110,7 @@ class OpenedWorkspace implements Workspace {
     const session = await this.#open(header.id);
     try {
       // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
-      if (!session.isSynced) await session.create(source.headerJson);
+      if (!session.hasBeenFetched) await session.create(source.headerJson);
       const counts = await importLines(session.storage, source.lines);
       // Listed last: another device that opens it now finds the room complete, or about to be.
       await this.#list(header, await session.storage.getSessionName());
