@@ -1,6 +1,8 @@
 import type { SharedSession, Workspace, WorkspaceSession } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { describeRefusal } from "./describe-status.ts";
+import { mapInParallel } from "./in-parallel.ts";
+import { openSessionsLimit } from "./open-home.ts";
 import type { Output } from "./output.ts";
 import { toPrintableLine } from "./terminal-text.ts";
 
@@ -29,10 +31,14 @@ export async function syncOnce(workspace: Workspace, relay: string, output: Outp
   if (!(await workspace.waitUntilSynced(contactMs))) throw toSyncError(workspace, relay, "the list of sessions");
   const syncedById = new Map<string, SyncedSession>();
   for (;;) {
-    const next = workspace.listSessions().find(({ id }) => !syncedById.has(id));
-    if (next === undefined) break;
-    output.showProgress(`${syncedById.size + 1}: ${toPrintableLine(next.name ?? next.id)}`);
-    syncedById.set(next.id, await syncSession(workspace, next, relay));
+    // Those that other devices list in the meantime come in the next round.
+    const listed = workspace.listSessions().filter(({ id }) => !syncedById.has(id));
+    if (listed.length === 0) break;
+    const synced = await mapInParallel(listed, openSessionsLimit, async (next) => {
+      output.showProgress(toPrintableLine(next.name ?? next.id));
+      return syncSession(workspace, next, relay);
+    });
+    for (const session of synced) syncedById.set(session.id, session);
   }
   if (!(await workspace.waitUntilAcknowledged(stallMs))) throw toSyncError(workspace, relay, "the list of sessions");
   output.showProgress("");

@@ -154,6 +154,34 @@ describe("a session that is listed but was never fetched", () => {
   });
 });
 
+describe("status", () => {
+  it("[CP46] says what this device never fetched and what the relay was not asked about", async () => {
+    const { relay, laptop, desktop } = await makeWorkspace();
+    await desktop.run(["sessions"]);
+    await relay.stop();
+    expect((await desktop.run(["status"])).stdout).toContain(
+      "session  Woods · 0 entries · 0 waiting · never fetched\n",
+    );
+    expect((await laptop.run(["status"])).stdout).toContain("session  Woods · 3 entries · 0 waiting · not reached\n");
+    expect((await laptop.run(["status", "--offline"])).stdout).toContain("session  Woods · 3 entries · 0 waiting\n");
+  });
+
+  it("[CP46, CP44] asks the relay about every session, and sync --once fetches every one", async () => {
+    const { laptop, desktop } = await makeWorkspace();
+    const folder = await makeTempFolder();
+    for (let at = 10; at < 30; at += 1)
+      await writeSessionFile({ folder, name: `${at}.jsonl`, sessionId: `session-${at}` });
+    await laptop.run(["import", folder]);
+    expect((await laptop.run(["sync", "--once"])).stdout).toBe("synced 21 sessions · 0 entries fetched · 0 waiting\n");
+    expect((await desktop.run(["sync", "--once"])).stdout).toBe(
+      "synced 21 sessions · 63 entries fetched · 0 waiting\n",
+    );
+    const { sessions } = await desktop.runJson(["status"]);
+    expect(sessions).toHaveLength(21);
+    for (const session of sessions) expect(session).toMatchObject({ entries: 3, synced: true, pending: 0 });
+  });
+});
+
 describe("a session that another device writes to all the time", () => {
   it("[WS11, CP40, CP44] is one a new device takes its place in, and sync --once ends", async () => {
     const { laptop, desktop } = await makeWorkspace();

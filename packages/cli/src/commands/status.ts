@@ -1,14 +1,17 @@
-import type { ReplicaStatus, WorkspaceSession } from "@coppice/client";
+import type { ReplicaStatus, Workspace, WorkspaceSession } from "@coppice/client";
 import { type CliCommand, defineCliCommand } from "../command.ts";
 import { describeConnection, describeReplica } from "../describe-status.ts";
+import { mapInParallel } from "../in-parallel.ts";
 import { toReplicaShape, toSessionReference, toShape } from "../json-shapes.ts";
-import { relayWaitMs, withHome } from "../open-home.ts";
+import { openSessionsLimit, relayWaitMs, withHome } from "../open-home.ts";
 import { toPrintableLine } from "../terminal-text.ts";
 
 interface SessionStatus {
   readonly listed: WorkspaceSession;
   readonly entries: number;
   readonly status: ReplicaStatus;
+  /** False while this device has never had all of the session. */
+  readonly hasBeenFetched: boolean;
 }
 
 /** `coppice status`: what is saved where, and why not. */
@@ -20,26 +23,20 @@ export const statusCommand: CliCommand = defineCliCommand({
   run: (_args, context) =>
     withHome(context, async ({ home, workspace }) => {
       const { output, offline } = context;
-      const deadlineMs = performance.now() + relayWaitMs;
-      const restMs = (): number => Math.max(0, deadlineMs - performance.now());
-      await workspace.waitUntilAcknowledged(restMs());
-      const sessions: SessionStatus[] = [];
-      for (const listed of workspace.listSessions()) {
-        const session = await workspace.openSession(listed.id);
-        await session.waitUntilAcknowledged(restMs());
-        const entries = (await session.storage.getEntries()).length;
-        sessions.push({ listed, entries, status: session.status() });
-        await session.close();
-      }
+      const isAsked = !offline && home.relay !== undefined;
+      await workspace.waitUntilAcknowledged(relayWaitMs);
+      const sessions = await readStatuses(workspace);
       const { device, relay, folder } = home;
       output.print(`device   ${toPrintableLine(device.name)}  ${device.id}`);
       output.print(`home     ${folder}`);
       output.print(
         `relay    ${relay ?? "none; `coppice init` with an address adds one"}${relay === undefined ? "" : `  ${offline ? "not asked (--offline)" : describeConnection(workspace.status())}`}`,
       );
-      for (const { listed, entries, status } of sessions) {
+      for (const session of sessions) {
+        const { listed, entries, status } = session;
+        const lack = describeLack(session, isAsked);
         output.print(
-          `session  ${toPrintableLine(listed.name ?? listed.id)} · ${entries} entries · ${describeReplica(status)}`,
+          `session  ${toPrintableLine(listed.name ?? listed.id)} · ${entries} entries · ${describeReplica(status)}${lack === undefined ? "" : ` · ${lack}`}`,
         );
       }
       output.printJson(
@@ -57,3 +54,31 @@ export const statusCommand: CliCommand = defineCliCommand({
       );
     }),
 });
+
+/** Opens each session and looks at it when the relay has answered, or `relayWaitMs` after it was open. */
+async function readStatuses(workspace: Workspace): Promise<SessionStatus[]> {
+  // A relay that cannot be reached is not waited for once more per session.
+  let waitMs = workspace.status().connection === "online" ? relayWaitMs : 0;
+  return mapInParallel(workspace.listSessions(), openSessionsLimit, async (listed) => {
+    const session = await workspace.openSession(listed.id);
+    const deadlineMs = performance.now() + waitMs;
+    await session.waitUntilSynced(waitMs);
+    await session.waitUntilAcknowledged(Math.max(0, deadlineMs - performance.now()));
+    const status = session.status();
+    if (status.connection !== "online") waitMs = 0;
+    const entries = (await session.storage.getEntries()).length;
+    const { hasBeenFetched } = session;
+    await session.close();
+    return { listed, entries, status, hasBeenFetched };
+  });
+}
+
+/** What of a session may be missing here, or undefined. */
+function describeLack({ entries, status, hasBeenFetched }: SessionStatus, isAsked: boolean): string | undefined {
+  if (!hasBeenFetched) {
+    if (entries > 0) return "not all fetched";
+    return status.synced ? "not at the relay yet" : "never fetched";
+  }
+  if (!isAsked || status.synced || status.refused !== undefined) return undefined;
+  return status.connection === "online" ? "fetching" : "not reached";
+}
