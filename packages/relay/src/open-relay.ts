@@ -12,6 +12,7 @@ import { RelaySocket } from "./relay-socket.ts";
 import type { RelayCounters, RelayStats } from "./relay-stats.ts";
 import { parseRoomName } from "./room-name.ts";
 import { type RoomLease, Rooms } from "./rooms.ts";
+import { StoreWatch } from "./store-watch.ts";
 
 /** How a relay is opened. */
 export interface RelayOptions {
@@ -35,6 +36,11 @@ export interface Relay {
   readonly url: string;
   /** The port it listens on. */
   readonly port: number;
+  /**
+   * Settles with the store's error when it could not be read for ten seconds, as when its folder was deleted; never
+   * otherwise, and never rejects. The relay goes on trying; whoever runs it should say so and end it.
+   */
+  readonly failed: Promise<unknown>;
   /** The relay in numbers, as they are now. */
   readStats(): RelayStats;
   /**
@@ -60,7 +66,12 @@ export async function openRelay(options: RelayOptions): Promise<Relay> {
     );
   }
   const relay = new RelayServer(options, authorizeOpen);
-  await relay.listen(host, port);
+  try {
+    await relay.listen(host, port);
+  } catch (error) {
+    await relay.abandon();
+    throw error;
+  }
   return relay;
 }
 
@@ -68,6 +79,7 @@ class RelayServer implements Relay {
   readonly #limits: RelayLimits;
   readonly #logger: Logger;
   readonly #rooms: Rooms;
+  readonly #storeWatch: StoreWatch;
   readonly #authorize: Authorize;
   readonly #http: Server;
   readonly #websockets: WebSocketServer;
@@ -80,6 +92,13 @@ class RelayServer implements Relay {
     this.#limits = { ...defaultRelayLimits, ...limits };
     this.#logger = logger ?? pino({ level: "silent" });
     this.#rooms = new Rooms(store, this.#limits, this.#logger);
+    this.#storeWatch = new StoreWatch({
+      store,
+      logger: this.#logger,
+      intervalMs: this.#limits.storeCheckIntervalMs,
+      lostAfterMs: this.#limits.storeLostAfterMs,
+      onUnreadable: (error) => this.#rooms.fail(error),
+    });
     this.#authorize = authorize;
     this.#http = createServer(answerRequest);
     this.#websockets = new WebSocketServer({
@@ -99,6 +118,10 @@ class RelayServer implements Relay {
   get url(): string {
     const { address, port, family } = this.#http.address() as AddressInfo;
     return `ws://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  }
+
+  get failed(): Promise<unknown> {
+    return this.#storeWatch.lost;
   }
 
   readStats(): RelayStats {
@@ -126,6 +149,11 @@ class RelayServer implements Relay {
     };
     each((connection) => connection.keepAlive(), this.#limits.keepAliveIntervalMs);
     each((connection) => connection.ping(), this.#limits.pingIntervalMs);
+  }
+
+  /** Ends what a relay that cannot listen has begun. */
+  async abandon(): Promise<void> {
+    await this.#storeWatch.close();
   }
 
   /** Always completes the upgrade: a client can read a close code, but not why an upgrade failed. */
@@ -181,6 +209,7 @@ class RelayServer implements Relay {
     clearTimeout(cutOff);
     this.#http.closeAllConnections();
     await stopped;
+    await this.#storeWatch.close();
     await this.#rooms.close();
   }
 }

@@ -18,6 +18,10 @@ export interface RelayLimits {
   readonly gapBackoffMs: number;
   /** How long a room without connections stays in memory. */
   readonly roomIdleMs: number;
+  /** How often the relay looks whether its store can be read. */
+  readonly storeCheckIntervalMs: number;
+  /** How long the store must have been unreadable before the relay reports that it has failed. */
+  readonly storeLostAfterMs: number;
   /** How long a closing relay waits for clients to answer the close frame before it cuts them off. */
   readonly closeGraceMs: number;
 }
@@ -33,5 +37,7 @@ export const defaultRelayLimits: RelayLimits = {
   claimPingTimeoutMs: 5_000,
   gapBackoffMs: 5_000,
   roomIdleMs: 10_000,
+  storeCheckIntervalMs: 1_000,
+  storeLostAfterMs: 10_000,
   closeGraceMs: 2_000,
 };

@@ -256,7 +256,7 @@ export class Room {
     const clients = new Set(delivered.map(({ client }) => client));
     this.#commits = this.#commits
       .then(() => this.#settle(member, chunks, clients))
-      .catch((error: unknown) => this.#fail(error));
+      .catch((error: unknown) => this.fail(error, "an update could not be handled; the room is closed"));
   }
 
   async #settle(member: RoomMember, chunks: readonly PendingChunk[], clients: ReadonlySet<number>): Promise<void> {
@@ -264,7 +264,7 @@ export class Room {
       const result = await stored;
       if (this.#failure !== undefined) return;
       if (!result.ok) {
-        this.#fail(result.error);
+        this.fail(result.error, "an update could not be stored; the room is closed");
         return;
       }
       this.#inFlightBytes -= frame.length;
@@ -305,11 +305,15 @@ export class Room {
     });
   }
 
-  /** After a failed write nobody can say what is durable but the log itself: the room ends and is read again. */
-  #fail(error: unknown): void {
+  /**
+   * Ends the room: its members are closed, and it is read again for the next one. After a failed write, or when the
+   * store vanished, nobody can say what is durable but the log itself. `message` is for the relay's own report.
+   */
+  fail(error: unknown, message: string): void {
+    if (this.#failure !== undefined) return;
     this.#failure = error;
-    this.#logger.error({ room: this.name, err: error }, "an update could not be stored; the room is closed");
-    const refusal: Refusal = { reason: "storageFailed", message: "the relay could not store an update" };
+    this.#logger.error({ room: this.name, err: error }, message);
+    const refusal: Refusal = { reason: "storageFailed", message: "the relay could not store or read its data" };
     for (const member of this.#members) member.refuse(refusal);
   }
 

@@ -59,6 +59,14 @@ export class Rooms {
     }
   }
 
+  /** Ends every room, because what they hold may not be in the store any more; each is read again when it is needed. */
+  fail(error: unknown): void {
+    for (const open of this.#byName.values()) {
+      // One that cannot be opened has told who waits for it.
+      open.room.then((room) => room.fail(error, "the store cannot be read; the room is closed")).catch(() => undefined);
+    }
+  }
+
   #open(name: string): OpenRoom {
     const room = Room.open(this.#store, { name, limits: this.#limits, logger: this.#logger });
     const open: OpenRoom = { room, users: 0, idleTimer: undefined, ending: undefined };
