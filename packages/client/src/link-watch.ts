@@ -13,8 +13,10 @@ export interface LinkState {
   readonly resyncedAt: number;
   /** Durable records without an acknowledgement. */
   readonly pending: number;
-  /** True while bytes wait in the socket for the network. */
-  readonly isSending: boolean;
+  /** True while bytes wait in the socket for the network, or a large message is on its way to us. */
+  readonly isBusy: boolean;
+  /** True when the socket counts bytes, so that a message under way is not taken for silence. */
+  readonly countsBytes: boolean;
   /** True while records are held back whose predecessors have not come. */
   readonly isWaiting: boolean;
 }
@@ -29,18 +31,21 @@ export interface LinkWatchTimings {
 /** What to do about a connection now. */
 export type LinkVerdict = "give_up" | "resend" | "ask_missing" | "probe" | "nothing";
 
-/** A relay sends something every 20 s, however busy the line from us to it is; our own questions queue behind what we send. */
-const maxSilenceWhileSendingMs = 25_000;
+/** A relay sends something every 20 s by itself; our own questions queue behind what we send. */
+const maxSilenceWhileBusyMs = 25_000;
+/** Where nobody counts bytes, one message may take this long: a chunk of 256 KiB at 70 kbit/s. */
+const maxSilenceUncountedMs = 30_000;
 
 /**
  * Judges a connection that is open: whether the relay is still there and takes what it is sent (SPEC CL6, CL12). A
  * large record on a slow line is no silence: as long as bytes move, nothing is sent twice and nothing is given up.
  */
 export function judgeLink(state: LinkState, { resendAfterMs, resyncIntervalMs }: LinkWatchTimings): LinkVerdict {
-  const { now, pending, isSending } = state;
+  const { now, pending, isBusy, countsBytes } = state;
   const silentMs = now - state.heardAt;
-  if (silentMs > (isSending ? maxSilenceWhileSendingMs : 2 * resendAfterMs)) return "give_up";
-  if (isSending) return "nothing";
+  const maxSilentMs = !countsBytes ? maxSilenceUncountedMs : isBusy ? maxSilenceWhileBusyMs : 2 * resendAfterMs;
+  if (silentMs > maxSilentMs) return "give_up";
+  if (isBusy) return "nothing";
   const stuckMs = pending > 0 ? now - state.progressAt : 0;
   if (stuckMs > 2 * resendAfterMs) return "give_up";
   if (stuckMs > resendAfterMs && now - state.resentAt > resendAfterMs) return "resend";

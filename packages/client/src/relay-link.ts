@@ -21,7 +21,7 @@ import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
 import { readHeldClocks } from "./held-clocks.ts";
 import { judgeLink } from "./link-watch.ts";
-import { createBinarySocketClass } from "./relay-socket.ts";
+import { type CountingSocket, createBinarySocketClass } from "./relay-socket.ts";
 import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 const defaultTimings: RelayLinkTimings = {
@@ -70,8 +70,8 @@ const awarenessMessage = 1;
 /** How often within `resendAfterMs` the watch looks. */
 const checksPerPeriod = 5;
 
-/** What a socket may offer beyond the standard; see `WebSocketConstructor`. */
-type CountingSocket = WebSocket & { readonly bytesReceived?: number; terminate?(): void };
+/** More than answers and cursors bring between two looks: something large is on its way. */
+const smallFrameBytes = 4 * 1024;
 
 interface AwarenessChanges {
   readonly added: number[];
@@ -307,14 +307,14 @@ export class RelayLink {
     const socket: CountingSocket | null = this.#provider.ws;
     if (!this.#provider.wsconnected || socket === null) return;
     const now = Date.now();
-    if ((socket.bytesReceived ?? 0) > this.#bytesReceived) {
-      this.#bytesReceived = socket.bytesReceived ?? 0;
-      // Also for the provider's own watchdog, which counts whole messages only.
-      this.#provider.wsLastMessageReceived = now;
-    }
-    const isSending = socket.bufferedAmount > 0;
+    const { bytesReceived } = socket;
+    const receivedNow = (bytesReceived ?? 0) - this.#bytesReceived;
+    this.#bytesReceived += receivedNow;
+    // Also for the provider's own watchdog, which counts whole messages only.
+    if (receivedNow > 0) this.#provider.wsLastMessageReceived = now;
+    const isBusy = socket.bufferedAmount > 0 || receivedNow > smallFrameBytes;
     const pending = this.#options.countPending();
-    if (pending === 0 || isSending) this.#progressAt = now;
+    if (pending === 0 || isBusy) this.#progressAt = now;
     const verdict = judgeLink(
       {
         now,
@@ -324,7 +324,8 @@ export class RelayLink {
         resentAt: this.#resentAt,
         resyncedAt: this.#resyncedAt,
         pending,
-        isSending,
+        isBusy,
+        countsBytes: bytesReceived !== undefined,
         isWaiting: this.#isWaiting,
       },
       this.#timings,

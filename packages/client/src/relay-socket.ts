@@ -1,11 +1,38 @@
 import type { WebSocketConstructor } from "./workspace-types.ts";
 
+/** What a socket may offer beyond the standard; `ws` does, a browser does not. */
+export type CountingSocket = WebSocket & {
+  /** All bytes of the connection so far, those of a message still under way included. */
+  readonly bytesReceived?: number | undefined;
+  /** Ends a dead connection without waiting for the other side. */
+  terminate?(): void;
+};
+
+/** The part of `ws` that shows the connection beneath. */
+interface UpgradingSocket {
+  once?(event: "upgrade", listener: (response: { readonly socket?: { readonly bytesRead?: number } }) => void): void;
+}
+
 /**
- * A socket class for `WebsocketProvider` whose text frames never reach the provider: its handler makes a
- * `Uint8Array` of the string and dies of an uncaught exception. Our relay sends none; whoever does is not a relay.
+ * A socket class for `WebsocketProvider`. Text frames never reach the provider: its handler makes a `Uint8Array` of the
+ * string and dies of an uncaught exception; our relay sends none, and whoever does is not a relay. Where the class is
+ * `ws`, received bytes are counted, so that a large record on a slow line is not taken for silence.
  */
 export function createBinarySocketClass(Base: WebSocketConstructor, onTextFrame: () => void): WebSocketConstructor {
   return class BinarySocket extends Base {
+    #transport: { readonly bytesRead?: number } | undefined;
+
+    constructor(url: string | URL, protocols?: string | string[]) {
+      super(url, protocols);
+      (this as UpgradingSocket).once?.("upgrade", ({ socket }) => {
+        this.#transport = socket;
+      });
+    }
+
+    get bytesReceived(): number | undefined {
+      return this.#transport?.bytesRead;
+    }
+
     override get onmessage(): WebSocket["onmessage"] {
       return super.onmessage;
     }

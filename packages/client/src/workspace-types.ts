@@ -8,11 +8,7 @@ export interface DeviceIdentity {
   person?: string;
 }
 
-/**
- * A standard WebSocket class: the browser's, or `ws` in Node 20. Its sockets may also have `bytesReceived` (all bytes so
- * far, those of a message still under way included), so that a large record on a slow line is not taken for silence,
- * and `terminate()`, which ends a dead connection without waiting for the other side.
- */
+/** A standard WebSocket class: the browser's, or `ws` in Node 20. */
 export type WebSocketConstructor = new (url: string | URL, protocols?: string | string[]) => WebSocket;
 
 /** How a replica stands towards the relay. `offline` also when no relay was given. */

@@ -10,7 +10,8 @@ const at = (now: number, more: Partial<LinkState> = {}): LinkState => ({
   resentAt: now,
   resyncedAt: now,
   pending: 0,
-  isSending: false,
+  isBusy: false,
+  countsBytes: true,
   isWaiting: false,
   ...more,
 });
@@ -31,8 +32,13 @@ describe("judgeLink", () => {
   });
 
   it("[CL12] a large record on a slow line is no silence: nothing is sent twice while bytes move", () => {
-    const sending = { isSending: true, pending: 1, progressAt: 50_000, resentAt: 50_000 };
+    const sending = { isBusy: true, pending: 1, progressAt: 50_000, resentAt: 50_000 };
     expect(judgeLink(at(100_000, { ...sending, heardAt: 80_000 }), timings)).toBe("nothing");
     expect(judgeLink(at(100_000, { ...sending, heardAt: 74_000 }), timings)).toBe("give_up");
+  });
+
+  it("[CL12] where nobody counts bytes, half a minute passes before silence counts", () => {
+    expect(judgeLink(at(100_000, { countsBytes: false, heardAt: 71_000 }), timings)).toBe("nothing");
+    expect(judgeLink(at(100_000, { countsBytes: false, heardAt: 69_000 }), timings)).toBe("give_up");
   });
 });
