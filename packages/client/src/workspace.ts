@@ -1,4 +1,11 @@
-import { createUuidV7, parseHeaderJson, SessionError, type SessionHeader, type SessionStorage } from "@coppice/core";
+import {
+  createUuidV7,
+  parseEntryJson,
+  parseHeaderJson,
+  SessionError,
+  type SessionHeader,
+  type SessionStorage,
+} from "@coppice/core";
 import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
 import { Replica } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
@@ -271,8 +278,11 @@ async function importLines(
     } catch (error) {
       if (!(error instanceof SessionError) || error.code !== "invalid_entry") throw error;
       // Nothing of the batch was written; halving it finds the line.
-      if (batch.length === 1) {
-        refused.push({ line: firstLine, reason: error.message });
+      const [only] = batch;
+      if (only !== undefined && batch.length === 1) {
+        // The storage counts lines of its batch; this one has its number already.
+        const parsed = parseEntryJson(only);
+        refused.push({ line: firstLine, reason: parsed.ok ? error.message : `is no entry: ${parsed.error.message}` });
         return;
       }
       const half = batch.length >> 1;
