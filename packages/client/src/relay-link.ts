@@ -70,6 +70,9 @@ const awarenessMessage = 1;
 /** How often within `resendAfterMs` the watch looks. */
 const checksPerPeriod = 5;
 
+/** 256 kbit/s: an import of 10 MB is not given up within five minutes. */
+const slowestLineBytesPerMs = 32;
+
 /** More than answers and cursors bring between two looks: something large is on its way. */
 const smallFrameBytes = 4 * 1024;
 
@@ -99,6 +102,8 @@ export class RelayLink {
   #resyncedAt = 0;
   /** Bytes of this connection when last looked at, where the socket class counts them. */
   #bytesReceived = 0;
+  /** Until when what was sent may be under way on the slowest line worth waiting for. */
+  #sendingUntil = 0;
 
   constructor(options: RelayLinkOptions) {
     this.#options = options;
@@ -168,6 +173,7 @@ export class RelayLink {
     this.#resentAt = now;
     this.#resyncedAt = now;
     this.#bytesReceived = 0;
+    this.#sendingUntil = 0;
     this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [] });
     // A relay that restarted knows no cursor: with a clock that has not moved, others would take ours for old news.
     const { awareness } = this.#options;
@@ -245,6 +251,7 @@ export class RelayLink {
     }
     // An answer that says nothing new is a sign of life, not of our records being taken.
     for (const [client, clock] of clocks) if (coverage.cover(client, clock)) this.#progressAt = Date.now();
+    if (this.#options.countPending() === 0) this.#sendingUntil = 0;
     this.#options.onEvent({ type: "coverage" });
   }
 
@@ -297,9 +304,14 @@ export class RelayLink {
 
   #sendBytes(bytes: Uint8Array): void {
     const socket = this.#provider.ws;
-    if (this.#provider.wsconnected && socket !== null && socket.readyState === socket.OPEN)
-      // lib0 and Yjs allocate plain ArrayBuffers; their types do not say so.
-      socket.send(bytes as Uint8Array<ArrayBuffer>);
+    if (this.#provider.wsconnected && socket !== null && socket.readyState === socket.OPEN) this.#sendOn(socket, bytes);
+  }
+
+  #sendOn(socket: WebSocket, bytes: Uint8Array): void {
+    // lib0 and Yjs allocate plain ArrayBuffers; their types do not say so.
+    socket.send(bytes as Uint8Array<ArrayBuffer>);
+    // The system takes megabytes from the socket at once and says nothing of how they fare on a slow line.
+    this.#sendingUntil = Math.max(this.#sendingUntil, Date.now()) + bytes.length / slowestLineBytesPerMs;
   }
 
   /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks, and knows nothing of acknowledgements. */
@@ -312,7 +324,7 @@ export class RelayLink {
     this.#bytesReceived += receivedNow;
     // Also for the provider's own watchdog, which counts whole messages only.
     if (receivedNow > 0) this.#provider.wsLastMessageReceived = now;
-    const isBusy = socket.bufferedAmount > 0 || receivedNow > smallFrameBytes;
+    const isBusy = socket.bufferedAmount > 0 || receivedNow > smallFrameBytes || now < this.#sendingUntil;
     const pending = this.#options.countPending();
     if (pending === 0 || isBusy) this.#progressAt = now;
     const verdict = judgeLink(

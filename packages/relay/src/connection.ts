@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import {
   type CloseReason,
@@ -62,6 +63,7 @@ export class Connection implements RoomMember {
   #outbox: Outbox | undefined;
   #isClosed = false;
   #unansweredPings = 0;
+  #bytesReadAtPing = 0;
   #gaps: GapRequests = noGapRequests;
   #gapTimer: NodeJS.Timeout | undefined;
   #claimTimer: NodeJS.Timeout | undefined;
@@ -221,6 +223,10 @@ export class Connection implements RoomMember {
   /** Pings; ends the connection when earlier pings were not answered. */
   ping(): void {
     if (this.#isClosed) return;
+    // A pong stands behind whatever the client is sending: on a slow line a large record comes in for minutes.
+    const bytesRead = (this.#transport as Partial<Socket>).bytesRead ?? 0;
+    if (bytesRead > this.#bytesReadAtPing) this.#unansweredPings = 0;
+    this.#bytesReadAtPing = bytesRead;
     if (this.#unansweredPings >= (this.#hasBacklog ? maxPingsBehindBacklog : 1)) {
       this.terminate();
       return;

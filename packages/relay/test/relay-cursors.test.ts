@@ -1,5 +1,6 @@
-import { type AwarenessState, maxAwarenessFrameBytes } from "@coppice/wire";
+import { type AwarenessState, encodeFrame, maxAwarenessFrameBytes } from "@coppice/wire";
 import { expect, test } from "vitest";
+import { WebSocket } from "ws";
 import type { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import type { RawClient } from "./raw-client.ts";
@@ -194,6 +195,19 @@ test("[RL25] a connection that does not answer pings is ended, one that does sta
   for (let i = 0; i < 5; i += 1) await new Promise<void>((resolve) => alive.socket.once("ping", () => resolve()));
   expect(alive.socket.readyState).toBe(alive.socket.OPEN);
   expect(relay.readStats().connections).toBe(1);
+});
+
+test("[RL25] a connection that is still sending is not ended, though its pong has to wait", async () => {
+  const { relay } = await startRelay({ pingIntervalMs: 30 });
+  // A large record on a slow line holds the pongs up; here they never come, and something trickles in at every ping.
+  const socket = new WebSocket(`${relay.url}/room`, { autoPong: false });
+  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  for (let pings = 0; pings < 6; pings += 1) {
+    await new Promise<void>((resolve) => socket.once("ping", () => resolve()));
+    socket.send(encodeFrame({ type: "queryAwareness" }));
+  }
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  await ended;
 });
 
 test("[RL22] a stock client is seen from its first state on, and one destroyed without a word is gone for the others", async () => {
