@@ -4,6 +4,7 @@ import type { ReplicaStatus } from "@coppice/client";
 export function describeConnection(status: ReplicaStatus): string {
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return refusal;
+  if (status.connection === "connecting") return "connecting";
   if (status.connection !== "online") return "cannot be reached at the moment";
   return status.synced ? "online" : "online, fetching";
 }

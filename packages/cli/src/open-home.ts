@@ -48,7 +48,16 @@ export async function withHome<Value>(
   try {
     const { device, workspaceKey } = home;
     const relay = offline ? undefined : home.relay;
-    const workspace = await openWorkspace({ store, device, workspaceKey, relay, webSocket: relaySocketClass, cursor });
+    const workspace = await openWorkspace({
+      store,
+      device,
+      workspaceKey,
+      relay,
+      webSocket: relaySocketClass,
+      cursor,
+      // Only `sync` stays to try again.
+      endWaitsWhenUnreachable: cursor === "replica",
+    });
     try {
       return await use({ home, workspace });
     } finally {
@@ -115,6 +124,7 @@ function describeDelay(status: ReplicaStatus): string {
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return refusal;
   const waited = `within ${relayWaitMs / 1000} s`;
+  if (status.connection === "offline") return "the relay cannot be reached";
   if (status.connection !== "online") return `the relay did not answer ${waited}`;
   return status.synced ? "the relay does not have this session yet" : `not all that the relay has arrived ${waited}`;
 }

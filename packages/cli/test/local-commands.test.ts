@@ -223,10 +223,10 @@ describe("show, log, tree, sessions, status", () => {
     await device.run(["move", "Woods", "e0000001"]);
     const lines = (await device.run(["log", "Woods"])).stdout.trimEnd().split("\n");
     expect(lines.slice(0, 2)).toEqual([
-      "    1  2026-12-01 10:00:00  laptop        u  What is a coppice?",
-      "    2  2026-12-01 10:00:00  laptop        a  A wood that grows again from its stumps.",
+      "    1  e0000001  2026-12-01 10:00:00  laptop        u  What is a coppice?",
+      "    2  e0000002  2026-12-01 10:00:00  laptop        a  A wood that grows again from its stumps.",
     ]);
-    expect(lines[3]).toMatch(/^ {4}4 {2}\S+ \S+ {2}laptop {8}→ {2}moved to e0000001 \(What is a coppice\?\)$/);
+    expect(lines[3]).toMatch(/^ {4}4 {2}\S{8} {2}\S+ \S+ {2}laptop {8}→ {2}moved to e0000001 \(What is a coppice\?\)$/);
     const json = await device.runJson(["log", "Woods"]);
     expect(json).toMatchObject({ coppice: "log", version: 1, session: { id: shortSessionId, name: "Woods" } });
     expect(json.entries[0]).toEqual({

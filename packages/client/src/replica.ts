@@ -16,6 +16,8 @@ export interface OpenReplicaOptions {
   readonly relay?: string | undefined;
   readonly webSocket?: WebSocketConstructor | undefined;
   readonly timings?: Partial<RelayLinkTimings> | undefined;
+  /** Waits end when an attempt to connect has failed. Default false. */
+  readonly endWaitsWhenUnreachable?: boolean;
   /** Yjs client id to begin with; default a random one. Taken only while the log holds no record of it. */
   readonly clientId?: number | undefined;
 }
@@ -156,6 +158,8 @@ export class Replica {
         const status = this.status();
         if (isReached(status)) finish(true);
         else if (status.connection === "refused" || this.#options.relay === undefined) finish(false);
+        else if (this.#options.endWaitsWhenUnreachable && this.#link !== undefined && status.connection === "offline")
+          finish(false);
       };
       const timer = setTimeout(() => finish(false), timeoutMs);
       const stop = this.subscribe(check);

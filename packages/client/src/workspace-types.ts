@@ -138,6 +138,11 @@ export interface OpenWorkspaceOptions {
   cursor?: "replica" | "device";
   /** Times of the connections; the defaults suit real networks. */
   timings?: Partial<RelayLinkTimings> | undefined;
+  /**
+   * True for a process that does one thing and ends: its waits for the relay end as soon as an attempt to connect has
+   * failed, instead of trying on until their time is up. Default false.
+   */
+  endWaitsWhenUnreachable?: boolean;
   /** False makes rooms whose records are not sealed: for tests that show what sealing hides. Default true. */
   sealed?: boolean;
 }

@@ -47,6 +47,7 @@ async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<
     relay: options.relay,
     webSocket: options.webSocket,
     timings: options.timings,
+    endWaitsWhenUnreachable: options.endWaitsWhenUnreachable ?? false,
   });
 }
 
@@ -118,7 +119,9 @@ class OpenedWorkspace implements Workspace {
     try {
       // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
       if (!session.hasBeenFetched) await session.create(source.headerJson);
+      const leafBefore = session.storage.getReplicaLeaf();
       const counts = await importLines(session.storage, source.lines);
+      if (counts.written > 0) await keepOwnBranch(session, leafBefore);
       // Listed last: another device that opens it now finds the room complete, or about to be.
       await this.#list(header, await session.storage.getSessionName());
       return { session, ...counts };
@@ -311,4 +314,14 @@ async function importLines(
 
 function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * An import brings entries in; it is no reason to leave one's place. Where the file goes on from there the leaf follows,
+ * otherwise it is moved back (SPEC WS12).
+ */
+async function keepOwnBranch({ storage, session }: OpenedSession, leafBefore: string | null): Promise<void> {
+  if (leafBefore === null) return;
+  const path = await storage.getPathToRoot(await storage.getLeafId());
+  if (!path.some(({ id }) => id === leafBefore)) await session.moveTo(leafBefore);
 }

@@ -180,6 +180,19 @@ describe("openWorkspace", () => {
       code: "closed",
     });
   });
+
+  it("[WS12] an import moves the leaf on along its own branch and never to another", async () => {
+    const headerJson = JSON.stringify(header);
+    const lines = [entry("a", null, "one"), entry("b", "a", "two"), entry("c", "b", "three"), entry("d", "c", "four")];
+    const { session } = await workspace.importSession({ headerJson, lines: lines.slice(0, 2) });
+    await workspace.importSession({ headerJson, lines: lines.slice(0, 3) });
+    expect(await session.storage.getLeafId()).toBe("c");
+    await session.session.moveTo("a");
+    const own = await session.session.appendMessage({ role: "user", content: "my own branch" });
+    await workspace.importSession({ headerJson, lines });
+    expect(await session.storage.getEntry("d")).toBeDefined();
+    expect(await session.storage.getLeafId()).toBe(own);
+  });
 });
 
 /** Bytes that do not compress, the same ones at every call. */

@@ -6,6 +6,8 @@ import { findSession, withHome } from "../open-home.ts";
 import { cutToColumns, toPrintableLine } from "../terminal-text.ts";
 
 const deviceColumns = 12;
+/** The end of an id, which `move` and `show --branch` accept; the beginning of a UUIDv7 is mostly time. */
+const shownIdChars = 8;
 
 /** `coppice log`: all entries in append order. */
 export const logCommand: CliCommand = defineCliCommand({
@@ -35,7 +37,8 @@ export const logCommand: CliCommand = defineCliCommand({
         const { mark, text } = describeEntry(entry);
         const device = formatDevice(session.getAuthor(entry.id));
         const time = entry.timestamp.slice(0, 19).replace("T", " ");
-        const line = `${String(index + 1).padStart(5)}  ${toPrintableLine(time)}  ${device}  ${mark}  ${text}${describeTarget(entry, entryById)}`;
+        const id = toPrintableLine(entry.id).slice(-shownIdChars).padEnd(shownIdChars);
+        const line = `${String(index + 1).padStart(5)}  ${id}  ${toPrintableLine(time)}  ${device}  ${mark}  ${text}${describeTarget(entry, entryById)}`;
         output.print(cutToColumns(line, output.columns));
       }
       output.printJson(

@@ -58,7 +58,10 @@ export const serveCommand: CliCommand = defineCliCommand({
         await markServed(dataFolder, relay.url);
         output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
         output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder }));
-        await waitForStop(stopSignal);
+        const failure = relay.failed.then((error) => {
+          throw error;
+        });
+        await Promise.race([waitForStop(stopSignal), failure]);
       } finally {
         await relay.close();
         await unmarkServed(dataFolder);
