@@ -24,6 +24,8 @@ if (programs.length === 0 || (isBaseline && names.length > 0)) {
   process.exit(2);
 }
 
+// Before the first benchmark adds its own share.
+const machine = describeMachine();
 const baseline = readBaseline();
 const benchmarks = [];
 for (const program of programs) {
@@ -34,7 +36,7 @@ for (const program of programs) {
 }
 writeFileSync(
   isBaseline ? baselineUrl : new URL("latest.json", folder),
-  `${JSON.stringify({ measuredOn: new Date().toISOString().slice(0, 10), ...describeMachine(), benchmarks }, null, 2)}\n`,
+  `${JSON.stringify({ measuredOn: new Date().toISOString().slice(0, 10), ...machine, benchmarks }, null, 2)}\n`,
 );
 
 async function runProgram(program) {
@@ -88,12 +90,13 @@ function readBaseline() {
   }
 }
 
-/** What figures depend on: machine, Node, and the libraries that do the work. */
+/** What figures depend on: machine and how busy it is with other things, Node, and the libraries that do the work. */
 function describeMachine() {
   return {
     machine: {
       processor: os.cpus()[0]?.model.trim() ?? "unknown",
       processors: os.cpus().length,
+      loadAverage: Number(os.loadavg()[0].toFixed(1)),
       memoryGb: Math.round(os.totalmem() / 1e9),
       system: `${os.type()} ${os.release()} ${os.arch()}`,
     },
