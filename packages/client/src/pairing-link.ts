@@ -1,4 +1,5 @@
 import { SessionError } from "@coppice/core";
+import { fromBase64UrlEncoded, toBase64UrlEncoded } from "lib0/buffer";
 
 /** What a second device needs to join a workspace: where the relay is and the workspace key. */
 export interface PairingInvitation {
@@ -17,7 +18,7 @@ const noRelayScheme = "coppice:";
  * ever sends to a server (SPEC WS6). Whoever reads it can read and write every session of the workspace.
  */
 export function formatPairingLink(invitation: PairingInvitation): string {
-  return `${invitation.relay ?? noRelayScheme}/#${keyParameter}${bytesToBase64Url(invitation.workspaceKey)}`;
+  return `${invitation.relay ?? noRelayScheme}/#${keyParameter}${toBase64UrlEncoded(invitation.workspaceKey)}`;
 }
 
 /** Whether a text looks like a pairing link rather than a relay's address. */
@@ -53,15 +54,7 @@ export function parseRelayAddress(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-function bytesToBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
-}
-
 function base64UrlToBytes(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return fromBase64UrlEncoded(text);
 }

@@ -7,6 +7,7 @@ import {
   type SessionStorage,
 } from "@coppice/core";
 import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
+import { toHexString } from "lib0/buffer";
 import { Replica } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
 import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
@@ -173,7 +174,7 @@ class OpenedWorkspace implements Workspace {
         sessionId: header.id,
         createdAt: header.timestamp,
         cwd: header.cwd,
-        keyId: toHex(this.#roomOf(header.id).keyId),
+        keyId: toHexString(this.#roomOf(header.id).keyId),
         ...(name === undefined ? {} : { name }),
       });
     await this.#replica.flushed();
@@ -310,10 +311,6 @@ async function importLines(
   }
   await takeBatch();
   return { written, known, refused };
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**

@@ -1,11 +1,8 @@
+import { fromBase64UrlEncoded, toBase64UrlEncoded } from "lib0/buffer";
 import * as encoding from "lib0/encoding";
 import { NONCE_BYTES, pureRecordCrypto, type RecordCrypto } from "./record-crypto.ts";
 import { deriveCursorKey, type RoomKeys } from "./room-keys.ts";
 import { decodeText, encodeText } from "./text-codec.ts";
-
-// Both are in every browser, in workers and in Node; the compiler's plain ES library does not know them.
-declare const btoa: (binary: string) => string;
-declare const atob: (base64: string) => string;
 
 /** Where a replica stands, as the others see it. */
 export interface Cursor {
@@ -58,7 +55,7 @@ export function encodeCursor(cursor: Cursor, counter: number, clientId: number, 
   const nonce = context.crypto.randomBytes(NONCE_BYTES);
   const plaintext = encodeText(JSON.stringify({ ...cursor, counter }));
   const sealed = context.crypto.seal(context.key, nonce, plaintext, associate(clientId, context));
-  return { v: STATE_VERSION, sealed: bytesToBase64Url(Uint8Array.of(...nonce, ...sealed)) };
+  return { v: STATE_VERSION, sealed: toBase64UrlEncoded(Uint8Array.of(...nonce, ...sealed)) };
 }
 
 /**
@@ -145,17 +142,10 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-function bytesToBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
-}
-
 function base64UrlToBytes(text: string): Uint8Array | undefined {
   if (text.length > MAX_SEALED_CHARS) return undefined;
   try {
-    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+    return fromBase64UrlEncoded(text);
   } catch {
     // Not base64.
     return undefined;
