@@ -1,4 +1,5 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
+import { messageOf } from "./error-message.ts";
 
 /** A run of this replica's own records, by the clocks they have in the document: `from` inclusive, `to` exclusive. */
 export interface OwnRange {
@@ -127,8 +128,4 @@ export class DurableQueue {
     this.#failure = error;
     this.#events.health(error);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

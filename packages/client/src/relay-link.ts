@@ -19,6 +19,7 @@ import { type Awareness, applyAwarenessUpdate, encodeAwarenessUpdate } from "y-p
 import { WebsocketProvider } from "y-websocket";
 import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
+import { messageOf } from "./error-message.ts";
 import { readHeldClocks } from "./held-clocks.ts";
 import { judgeLink } from "./link-watch.ts";
 import { type CountingSocket, createBinarySocketClass } from "./relay-socket.ts";
@@ -381,8 +382,4 @@ function encodeCursorFrame(awareness: Awareness, client: number): Uint8Array {
 function removeExitListener(listener: () => void): void {
   const { process } = globalThis as { process?: { off?: (event: "exit", listener: () => void) => void } };
   process?.off?.("exit", listener);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { Coverage } from "./coverage.ts";
 import { DurableQueue, type OwnRange } from "./durable-queue.ts";
+import { messageOf } from "./error-message.ts";
 import { readHeldClocks } from "./held-clocks.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
 import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
@@ -167,6 +168,11 @@ export class Replica {
     });
   }
 
+  /** True when everything here is durable and acknowledged by a relay that is in step, within `timeoutMs`. */
+  waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
+    return this.waitFor(({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0, timeoutMs);
+  }
+
   /** Takes the cursor down, closes the socket, saves what is unsaved, releases the log. Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -230,7 +236,7 @@ export class Replica {
         for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);
         this.#setReadError(undefined);
       } catch (error) {
-        this.#setReadError(`The local log cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+        this.#setReadError(`The local log cannot be read: ${messageOf(error)}`);
       }
     });
     return this.#pulling;

@@ -117,8 +117,8 @@ export class OpenedSession implements SharedSession {
 
   /** Writes the session's header here and makes this replica one that may append. */
   async create(headerJson: string): Promise<void> {
-    if (await this.#hasHeader()) await this.#options.replica.flushed();
-    else await this.storage.create(headerJson);
+    if (this.storage.getHeaderJson() === undefined) await this.storage.create(headerJson);
+    else await this.#options.replica.flushed();
     await this.#writeSynced();
     this.storage.markSynced();
     this.#showCursor();
@@ -186,10 +186,7 @@ export class OpenedSession implements SharedSession {
   }
 
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
-    return this.#options.replica.waitFor(
-      ({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0,
-      timeoutMs,
-    );
+    return this.#options.replica.waitUntilAcknowledged(timeoutMs);
   }
 
   close(): Promise<void> {
@@ -253,16 +250,6 @@ export class OpenedSession implements SharedSession {
     } catch (error) {
       // The disk is full or gone: the replica's status says so, and the next change of it tries again.
       if (!(error instanceof SessionError)) throw error;
-    }
-  }
-
-  async #hasHeader(): Promise<boolean> {
-    try {
-      await this.storage.getMetadata();
-      return true;
-    } catch (error) {
-      if (error instanceof SessionError && error.code === "not_synced") return false;
-      throw error;
     }
   }
 

@@ -147,7 +147,7 @@ class OpenedWorkspace implements Workspace {
   }
 
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
-    return this.#replica.waitFor(({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0, timeoutMs);
+    return this.#replica.waitUntilAcknowledged(timeoutMs);
   }
 
   close(): Promise<void> {
