@@ -116,7 +116,7 @@ function forwardUpdates(from, to) {
 }
 
 async function openSealed(doc, deviceId) {
-  const storage = new YjsSessionStorage({ doc, sessionId, keys, deviceId, synced: true });
+  const storage = await YjsSessionStorage.open({ doc, sessionId, keys, deviceId, synced: true });
   await storage.create(headerJson);
   return {
     append: (entry) => storage.appendEntry(entry),

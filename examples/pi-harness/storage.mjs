@@ -91,7 +91,14 @@ async function createDocumentPlace({ id, createdAt, cwd }) {
         kept.catch(() => {});
       });
       const flushed = () => kept;
-      const storage = new YjsSessionStorage({ doc, sessionId: id, keys, deviceId: "laptop", synced: true, flushed });
+      const storage = await YjsSessionStorage.open({
+        doc,
+        sessionId: id,
+        keys,
+        deviceId: "laptop",
+        synced: true,
+        flushed,
+      });
       await storage.create(headerJson);
       return storage;
     },

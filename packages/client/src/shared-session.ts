@@ -47,9 +47,23 @@ const syncedKey = (roomId: string): string => `synced/${roomId}`;
 
 /** Opens a session over its replica; nothing is sent before `connect` of the replica. */
 export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
-  const { roomId, store } = options;
+  const { id, roomId, replica, keys, store, deviceId } = options;
   const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
-  return new OpenedSession(options, leaf && parseStoredLeaf(leaf), synced !== undefined);
+  const isSynced = synced !== undefined;
+  const storedLeaf = leaf && parseStoredLeaf(leaf);
+  const storage = await YjsSessionStorage.open({
+    doc: replica.doc,
+    sessionId: id,
+    keys,
+    deviceId,
+    flushed: () => replica.flushed(),
+    ownLeaf: {
+      read: () => storedLeaf,
+      write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
+    },
+    synced: isSynced,
+  });
+  return new OpenedSession(options, storage, isSynced);
 }
 
 /** The `SharedSession` of this package: a storage, a `Session`, a cursor and a status over one replica. */
@@ -73,24 +87,13 @@ export class OpenedSession implements SharedSession {
   #markingSynced: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: OpenSharedSessionOptions, storedLeaf: StoredLeaf | undefined, isSynced: boolean) {
-    const { id, roomId, replica, keys, store, deviceId } = options;
+  constructor(options: OpenSharedSessionOptions, storage: YjsSessionStorage, isSynced: boolean) {
+    const { id, roomId, replica, keys } = options;
     this.id = id;
     this.roomId = roomId;
     this.#options = options;
     this.#isSynced = isSynced;
-    this.storage = new YjsSessionStorage({
-      doc: replica.doc,
-      sessionId: id,
-      keys,
-      deviceId,
-      flushed: () => replica.flushed(),
-      ownLeaf: {
-        read: () => storedLeaf,
-        write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
-      },
-      synced: isSynced,
-    });
+    this.storage = storage;
     this.session = new Session(this.storage);
     this.#cursorContext = createCursorContext({ sessionId: id, keys });
     this.#stops.push(

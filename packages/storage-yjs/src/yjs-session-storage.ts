@@ -114,8 +114,12 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #hasWritten = false;
   #isClosed = false;
 
-  /** Reads the doc as it is. Nothing is written, except to `ownLeaf` the leaf of a new device. */
-  constructor(options: YjsSessionStorageOptions) {
+  /** Opens the session as the doc has it. Nothing is written, except to `ownLeaf` the leaf of a new device. */
+  static async open(options: YjsSessionStorageOptions): Promise<YjsSessionStorage> {
+    return new YjsSessionStorage(options);
+  }
+
+  private constructor(options: YjsSessionStorageOptions) {
     const { doc, sessionId, keys, crypto, synced, createId, now } = options;
     super({
       metadata: { id: sessionId, createdAt: "" },

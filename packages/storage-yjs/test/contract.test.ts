@@ -11,19 +11,19 @@ const sessionId = "0198f5a2-7c3b-7000-8000-0123456789ab";
 function createFactory(keys?: RoomKeys): SessionStorageFactory {
   return async () => {
     const log: Uint8Array[] = [];
-    const open = (): YjsSessionStorage => {
+    const open = async (): Promise<YjsSessionStorage> => {
       const doc = new Y.Doc();
       for (const update of log) Y.applyUpdate(doc, update);
       doc.on("update", (update: Uint8Array) => log.push(update));
-      return new YjsSessionStorage({ doc, sessionId, keys, deviceId: "device-a", synced: true });
+      return YjsSessionStorage.open({ doc, sessionId, keys, deviceId: "device-a", synced: true });
     };
-    let storage = open();
+    let storage = await open();
     await storage.create(headerText(sessionId));
     return {
       storage,
       reopen: async () => {
         await storage.close();
-        storage = open();
+        storage = await open();
         return storage;
       },
       close: () => storage.close(),

@@ -70,7 +70,8 @@ class Simulation {
   static async start(): Promise<Simulation> {
     const first = await createReplica("device-a");
     await appendChain(first, "root");
-    const others = deviceIds.slice(1).map((deviceId) => openReplica(deviceId, { log: [...first.log] }));
+    const others: Replica[] = [];
+    for (const deviceId of deviceIds.slice(1)) others.push(await openReplica(deviceId, { log: [...first.log] }));
     const simulation = new Simulation([first, ...others]);
     for (const [index, { doc }] of simulation.replicas.entries()) doc.clientID = index + 1;
     simulation.textById.set("root", JSON.stringify(message("root", null)));
@@ -142,7 +143,7 @@ class Simulation {
   async expectRebuilt(step: Step): Promise<void> {
     for (const index of new Set([step.at, "to" in step ? step.to : step.at])) {
       const replica = this.#replica(index);
-      const rebuilt = openReplica("device-x", { log: [Y.encodeStateAsUpdate(replica.doc)] });
+      const rebuilt = await openReplica("device-x", { log: [Y.encodeStateAsUpdate(replica.doc)] });
       expect(await readIndex(replica.storage)).toEqual(await readIndex(rebuilt.storage));
       expect(await replica.storage.getConflicts()).toEqual(await rebuilt.storage.getConflicts());
       await rebuilt.storage.close();
@@ -229,7 +230,7 @@ describe("convergence", () => {
     );
     const first = await createReplica("device-a", { keys: undefined });
     expect(await first.storage.appendJson(lines)).toHaveLength(count);
-    const second = openReplica("device-b", { keys: undefined, log: [Y.encodeStateAsUpdate(first.doc)] });
+    const second = await openReplica("device-b", { keys: undefined, log: [Y.encodeStateAsUpdate(first.doc)] });
     expect(await second.storage.getLeafId()).toBe(`e${count - 1}`);
     [first.doc.clientID, second.doc.clientID] = [1, 2];
     for (let round = 0; round < 20; round++) {

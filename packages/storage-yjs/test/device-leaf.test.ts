@@ -24,7 +24,7 @@ import {
 async function twoDevices(): Promise<[Replica, Replica]> {
   const a = await createReplica("device-a");
   await appendChain(a, "a1", "a2");
-  const b = openReplica("device-b", { log: [...a.log] });
+  const b = await openReplica("device-b", { log: [...a.log] });
   return [a, b];
 }
 
@@ -77,7 +77,7 @@ describe("my leaf is mine", () => {
     await b.storage.setLeafId("a1");
     deliver(b, a);
     await appendChain(a, "a3");
-    const fresh = openReplica("device-b", { log: [...a.log] });
+    const fresh = await openReplica("device-b", { log: [...a.log] });
     expect(await fresh.storage.getLeafId()).toBe("a1");
   });
 
@@ -86,11 +86,12 @@ describe("my leaf is mine", () => {
     a.doc.clientID = 5;
     await appendChain(a, "a1");
     // Two processes of the device that did not know each other: the one with the small client id wrote more.
-    const [low, high] = [1, 9].map((clientId) => {
-      const replica = openReplica("device-a", { log: [...a.log] });
+    const openAs = async (clientId: number): Promise<Replica> => {
+      const replica = await openReplica("device-a", { log: [...a.log] });
       replica.doc.clientID = clientId;
       return replica;
-    }) as [Replica, Replica];
+    };
+    const [low, high] = [await openAs(1), await openAs(9)];
     await appendChain(low, "low1", "low2");
     await appendChain(high, "high1");
     syncAll(low, high, a);
@@ -116,14 +117,14 @@ describe("my leaf is mine", () => {
       ["device-a", a, "a3"],
       ["device-b", b, "e2"],
     ] as const) {
-      expect(await openReplica(device, { log: [...replica.log] }).storage.getLeafId()).toBe(leaf);
+      expect(await (await openReplica(device, { log: [...replica.log] })).storage.getLeafId()).toBe(leaf);
     }
   });
 
   test("[YS22] a new device starts at the last record of all and stays there", async () => {
     const [a] = await twoDevices();
     const ownLeaf = new TestLeafStore();
-    let b = openReplica("device-b", { log: [...a.log], ownLeaf });
+    let b = await openReplica("device-b", { log: [...a.log], ownLeaf });
     expect(await b.storage.getLeafId()).toBe("a2");
     expect(ownLeaf.leaf).toEqual({ leafId: "a2", ownRecordId: null });
     await appendChain(a, "a3");
@@ -141,15 +142,15 @@ describe("my leaf is mine", () => {
     await appendChain(a, "tue", "wed", "thu", "thu2", "friday");
     syncAll(a, b);
     expect((await logIds(a)).at(-1)).toBe("monday");
-    expect(await openReplica("device-c", { log: [...a.log] }).storage.getLeafId()).toBe("friday");
+    expect(await (await openReplica("device-c", { log: [...a.log] })).storage.getLeafId()).toBe("friday");
   });
 
   test("[YS22] a move to an older entry is the last record too, one that leads nowhere is not", async () => {
     const [a] = await twoDevices();
     await a.storage.setLeafId("a1");
-    expect(await openReplica("device-b", { log: [...a.log] }).storage.getLeafId()).toBe("a1");
+    expect(await (await openReplica("device-b", { log: [...a.log] })).storage.getLeafId()).toBe("a1");
     await a.storage.appendEntry({ type: "leaf", id: "x", parentId: "a1", timestamp: "t", targetId: "nowhere" });
-    expect(await openReplica("device-c", { log: [...a.log] }).storage.getLeafId()).toBe("a1");
+    expect(await (await openReplica("device-c", { log: [...a.log] })).storage.getLeafId()).toBe("a1");
   });
 
   test("[YS22] a record with a number greater than the log is long is last for nobody", async () => {
@@ -162,13 +163,13 @@ describe("my leaf is mine", () => {
       pushRaw(a, codec.prepareRecord(content).placeAt({ clientId: a.doc.clientID, clock }));
     }
     expect(await logIds(a)).toHaveLength(4);
-    expect(await openReplica("device-a", { log: [...a.log] }).storage.getLeafId()).toBe("a2");
-    expect(await openReplica("device-b", { log: [...a.log] }).storage.getLeafId()).toBe("a2");
+    expect(await (await openReplica("device-a", { log: [...a.log] })).storage.getLeafId()).toBe("a2");
+    expect(await (await openReplica("device-b", { log: [...a.log] })).storage.getLeafId()).toBe("a2");
   });
 
   test("[YS22] attached while the session is empty: what arrives first decides, once", async () => {
     const a = await createReplica("device-a");
-    const b = openReplica("device-b", { log: [...a.log] });
+    const b = await openReplica("device-b", { log: [...a.log] });
     expect(await b.storage.getLeafId()).toBeNull();
     await appendChain(a, "a1");
     deliver(a, b);
@@ -180,7 +181,7 @@ describe("my leaf is mine", () => {
 
   test("[YS22] the device that created the session is not new", async () => {
     let a = await createReplica("device-a");
-    const b = openReplica("device-b", { log: [...a.log] });
+    const b = await openReplica("device-b", { log: [...a.log] });
     await b.storage.appendEntry(message("b1", null));
     deliver(b, a);
     expect(await a.storage.getLeafId()).toBeNull();
@@ -192,7 +193,7 @@ describe("my leaf is mine", () => {
     const [a] = await twoDevices();
     const ownLeaf = new TestLeafStore();
     ownLeaf.write = () => Promise.reject(new SessionError("storage_full", "the disk is full"));
-    const b = openReplica("device-b", { log: [...a.log], ownLeaf });
+    const b = await openReplica("device-b", { log: [...a.log], ownLeaf });
     expect(await b.storage.getLeafId()).toBe("a2");
     await expect(b.storage.close()).rejects.toMatchObject({ code: "storage_full" });
   });
@@ -201,7 +202,7 @@ describe("my leaf is mine", () => {
     const [a] = await twoDevices();
     const ownLeaf = new TestLeafStore();
     ownLeaf.leaf = { leafId: "a1", ownRecordId: "a2" };
-    const asStored = openReplica("device-a", { log: [...a.log], ownLeaf });
+    const asStored = await openReplica("device-a", { log: [...a.log], ownLeaf });
     expect(await asStored.storage.getLeafId()).toBe("a1");
     expect(asStored.storage.getDeviceLeaf()).toBe("a1");
   });
@@ -210,16 +211,16 @@ describe("my leaf is mine", () => {
     const [a] = await twoDevices();
     const ownLeaf = new TestLeafStore();
     ownLeaf.leaf = { leafId: "a1", ownRecordId: "a1" };
-    expect(await openReplica("device-a", { log: [...a.log], ownLeaf }).storage.getLeafId()).toBe("a2");
+    expect(await (await openReplica("device-a", { log: [...a.log], ownLeaf })).storage.getLeafId()).toBe("a2");
     ownLeaf.leaf = { leafId: "lost", ownRecordId: "a2" };
-    expect(await openReplica("device-a", { log: [...a.log], ownLeaf }).storage.getLeafId()).toBe("a2");
+    expect(await (await openReplica("device-a", { log: [...a.log], ownLeaf })).storage.getLeafId()).toBe("a2");
   });
 });
 
 describe("several processes, recovered logs", () => {
   test("[YS24] own records of another process move an open that has not written, and no other", async () => {
     const [first] = await twoDevices();
-    const second = openReplica("device-a", { log: [...first.log] });
+    const second = await openReplica("device-a", { log: [...first.log] });
     [first.doc.clientID, second.doc.clientID] = [2, 1];
     await appendChain(first, "p1");
     deliver(first, second);
@@ -236,7 +237,7 @@ describe("several processes, recovered logs", () => {
 
   test("[YS24] the device's leaf is where its last record left it, whichever process wrote that", async () => {
     const [first] = await twoDevices();
-    const second = openReplica("device-a", { log: [...first.log] });
+    const second = await openReplica("device-a", { log: [...first.log] });
     const stop = connect(first, second);
     await appendChain(first, "p1");
     await second.storage.setLeafId("a1");
@@ -249,7 +250,7 @@ describe("several processes, recovered logs", () => {
 
   test("[YS24] two processes that wrote at once agree on the device's leaf", async () => {
     const [first] = await twoDevices();
-    const second = openReplica("device-a", { log: [...first.log] });
+    const second = await openReplica("device-a", { log: [...first.log] });
     [first.doc.clientID, second.doc.clientID] = [1, 2];
     await appendChain(first, "p1");
     await appendChain(second, "q1");
@@ -259,7 +260,7 @@ describe("several processes, recovered logs", () => {
 
   test("[YS24] two storages on one doc do not move each other", async () => {
     const [first] = await twoDevices();
-    const second = openReplica("device-b", { doc: first.doc });
+    const second = await openReplica("device-b", { doc: first.doc });
     await appendChain(first, "a3");
     expect(await second.storage.getLeafId()).toBe("a2");
     expect(await logIds(second)).toEqual(["a1", "a2", "a3"]);
@@ -268,7 +269,7 @@ describe("several processes, recovered logs", () => {
   test("[YS24] a log that comes back from the relay after it was lost here restores the leaf", async () => {
     const [a] = await twoDevices();
     await a.storage.setLeafId("a1");
-    const empty = openReplica("device-a", { synced: false });
+    const empty = await openReplica("device-a", { synced: false });
     deliver(a, empty);
     empty.storage.markSynced();
     expect(await empty.storage.getLeafId()).toBe("a1");
@@ -278,7 +279,7 @@ describe("several processes, recovered logs", () => {
 describe("an attached replica that never completed a sync", () => {
   test("[YS25] has no leaf and refuses to write, also when part of the log is there", async () => {
     const [a] = await twoDevices();
-    const b = openReplica("device-b", { synced: false });
+    const b = await openReplica("device-b", { synced: false });
     Y.applyUpdate(b.doc, a.log[0] as Uint8Array, "remote");
     Y.applyUpdate(b.doc, a.log[1] as Uint8Array, "remote");
     const before = Y.encodeStateAsUpdate(b.doc);
@@ -299,7 +300,7 @@ describe("an attached replica that never completed a sync", () => {
 
   test("[YS25] gets its leaf with its first complete sync, and no second root arises", async () => {
     const [a] = await twoDevices();
-    const b = openReplica("device-b", { synced: false });
+    const b = await openReplica("device-b", { synced: false });
     deliver(a, b);
     b.storage.markSynced();
     b.storage.markSynced();
@@ -310,7 +311,7 @@ describe("an attached replica that never completed a sync", () => {
   });
 
   test("[YS25] synced with nothing but the header missing, it still refuses to write", async () => {
-    const b = openReplica("device-b");
+    const b = await openReplica("device-b");
     await expect(b.storage.appendEntry(message("b1", null))).rejects.toMatchObject({ code: "not_synced" });
     await expect(b.storage.getMetadata()).rejects.toMatchObject({ code: "not_synced" });
   });

@@ -37,16 +37,24 @@ export class TestLeafStore implements OwnLeafStore {
 }
 
 /** Opens a replica on a new doc that holds `log`; one opened later has the larger client id. Sealed and synced by default. */
-export function openReplica(
+export async function openReplica(
   deviceId: string,
   options: Partial<YjsSessionStorageOptions> & { log?: Uint8Array[]; ownLeaf?: TestLeafStore } = {},
-): Replica {
+): Promise<Replica> {
   const { log = [], ownLeaf = new TestLeafStore(), ...rest } = options;
   const doc = rest.doc ?? new Y.Doc();
   if (rest.doc === undefined) doc.clientID = ++lastClientId;
   for (const update of log) Y.applyUpdate(doc, update, "log");
   doc.on("update", (update: Uint8Array) => log.push(update));
-  const storage = new YjsSessionStorage({ doc, sessionId, keys: roomKeys, deviceId, synced: true, ownLeaf, ...rest });
+  const storage = await YjsSessionStorage.open({
+    doc,
+    sessionId,
+    keys: roomKeys,
+    deviceId,
+    synced: true,
+    ownLeaf,
+    ...rest,
+  });
   return { doc, storage, log, ownLeaf };
 }
 
@@ -55,7 +63,7 @@ export async function createReplica(
   deviceId: string,
   options: Parameters<typeof openReplica>[1] = {},
 ): Promise<Replica> {
-  const replica = openReplica(deviceId, options);
+  const replica = await openReplica(deviceId, options);
   await replica.storage.create(headerText(sessionId));
   return replica;
 }

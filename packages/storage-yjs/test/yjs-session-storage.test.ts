@@ -25,12 +25,11 @@ import {
 const otherKeys = deriveRoomKeys(testKey(9), sessionId);
 
 /** A replica of the same session whose records are those of `source` after `change`, at their own places. */
-function copyWith(source: Replica, change: (record: Uint8Array, index: number) => Uint8Array): Replica {
+async function copyWith(source: Replica, change: (record: Uint8Array, index: number) => Uint8Array): Promise<Replica> {
   const doc = new Y.Doc();
   doc.clientID = source.doc.clientID;
   doc.getArray("entries").push(recordsOf(source).map(change));
-  const copy = openReplica("device-b", { log: [Y.encodeStateAsUpdate(doc)] });
-  return copy;
+  return openReplica("device-b", { log: [Y.encodeStateAsUpdate(doc)] });
 }
 
 function flipped(record: Uint8Array, at: number): Uint8Array {
@@ -56,9 +55,9 @@ describe("the header", () => {
       parentSession: "parent",
       metadata: { color: "green" },
     });
-    const first = openReplica("device-a");
+    const first = await openReplica("device-a");
     await first.storage.create(text);
-    const second = openReplica("device-b");
+    const second = await openReplica("device-b");
     deliver(first, second);
     for (const { storage } of [first, second]) {
       expect(await storage.getMetadata()).toEqual({
@@ -78,7 +77,7 @@ describe("the header", () => {
     const texts = ["2026-01-03", "2026-01-01", "2026-01-02"].map((day) => headerText(sessionId, day));
     const replicas = await Promise.all(
       texts.map(async (text, index) => {
-        const replica = openReplica(`device-${index}`);
+        const replica = await openReplica(`device-${index}`);
         await replica.storage.create(text);
         return replica;
       }),
@@ -91,7 +90,7 @@ describe("the header", () => {
   });
 
   test("[YS7] create refuses what is no header of this session, and a second one", async () => {
-    const { storage, doc } = openReplica("device-a");
+    const { storage, doc } = await openReplica("device-a");
     expect(await codeOf(storage.create("{}"))).toBe("invalid_session");
     expect(await codeOf(storage.create(headerText("other")))).toBe("invalid_session");
     expect(doc.getArray("entries").length).toBe(0);
@@ -104,7 +103,7 @@ describe("the header", () => {
   });
 
   test("[YS7] a header record of another session is counted and not taken", async () => {
-    const replica = openReplica("device-a");
+    const replica = await openReplica("device-a");
     const codec = new RecordCodec({ sessionId, keys: roomKeys });
     const content = messageContent({ id: "other", type: "session", json: headerText("other") });
     const place = { clientId: replica.doc.clientID, clock: 0 };
@@ -128,7 +127,7 @@ describe("appending", () => {
       new Promise<void>((resolve, reject) => {
         finish = (error) => (error === undefined ? resolve() : reject(error));
       });
-    const { storage } = openReplica("device-a", { flushed });
+    const { storage } = await openReplica("device-a", { flushed });
     const created = storage.create(headerText(sessionId));
     finish();
     await created;
@@ -151,7 +150,7 @@ describe("appending", () => {
 
   test("[YS8] the doc has emitted an entry's update when durability is asked for", async () => {
     const emitted: number[] = [];
-    const replica = openReplica("device-a", { flushed: async () => void emitted.push(replica.log.length) });
+    const replica = await openReplica("device-a", { flushed: async () => void emitted.push(replica.log.length) });
     await replica.storage.create(headerText(sessionId));
     await Promise.all([
       replica.storage.appendEntry(message("e1", null)),
@@ -168,7 +167,7 @@ describe("appending", () => {
       '{"type":"message","id":"\\udf33","parentId":"e1","timestamp":"t","big":123456789012345678901234567890,"big":2}',
     ];
     const first = await createReplica("device-a");
-    const second = openReplica("device-b");
+    const second = await openReplica("device-b");
     expect(await first.storage.appendJson(lines)).toEqual(["e1", "e2", "\ud83c", "\udf33"]);
     deliver(first, second);
     for (const { storage } of [first, second]) {
@@ -256,7 +255,7 @@ describe("appending", () => {
   });
 
   test("[YS11] an entry tells the device that wrote it", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     await appendChain(first, "e1");
     deliver(first, second);
     await appendChain(second, "e2");
@@ -267,7 +266,7 @@ describe("appending", () => {
   });
 
   test("[YS11] subscribers hear remote and own changes apart, one change per transaction", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     const heard: [string[], boolean][] = [];
     second.storage.subscribe(({ added, remote }: SessionChange) => {
       heard.push([added.map(({ id }) => id), remote]);
@@ -283,7 +282,7 @@ describe("appending", () => {
   });
 
   test("[YS11] entries are counted in their order of arrival, also those that land early in the log", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     deliver(first, second);
     [first.doc.clientID, second.doc.clientID] = [1, 2];
     await appendChain(first, "a1");
@@ -295,7 +294,7 @@ describe("appending", () => {
   });
 
   test("[YS12] an entry whose parent has not arrived waits, is named, and attaches when it comes", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     deliver(first, second);
     await first.storage.appendEntry(message("child", "parent"));
     deliver(first, second);
@@ -307,7 +306,7 @@ describe("appending", () => {
   });
 
   test("[YS12] an update that came before its predecessors waits visibly", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     await appendChain(first, "e1", "e2");
     const last = first.log.at(-1) as Uint8Array;
     Y.applyUpdate(second.doc, last, "remote");
@@ -339,7 +338,7 @@ describe("records that do not open", () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1", "e2");
     const records = recordsOf(source);
-    const swapped = copyWith(source, (_, index) => records[[0, 2, 1][index] ?? 0] as Uint8Array);
+    const swapped = await copyWith(source, (_, index) => records[[0, 2, 1][index] ?? 0] as Uint8Array);
     expect(await logIds(swapped)).toEqual([]);
     expect(swapped.storage.getUnreadable().byProblem).toEqual({ not_authentic: 2 });
 
@@ -352,7 +351,7 @@ describe("records that do not open", () => {
       ["not_authentic", (record) => record.map((byte, at) => (at === 1 ? byte ^ 2 : byte))],
     ];
     for (const [problem, change] of cases) {
-      const copy = copyWith(source, (record, index) => (index === 1 ? change(record, index) : record));
+      const copy = await copyWith(source, (record, index) => (index === 1 ? change(record, index) : record));
       expect(await logIds(copy)).toEqual(["e2"]);
       expect(copy.storage.getUnreadable()).toMatchObject({ damaged: 1, byProblem: { [problem]: 1 } });
     }
@@ -361,7 +360,7 @@ describe("records that do not open", () => {
   test("[YS13] records of a later version are counted apart, and the log goes on", async () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1", "e2");
-    const copy = copyWith(source, (record, index) => (index === 1 ? Uint8Array.of(2, 9, 9) : record));
+    const copy = await copyWith(source, (record, index) => (index === 1 ? Uint8Array.of(2, 9, 9) : record));
     expect(copy.storage.getUnreadable()).toEqual({ damaged: 0, newer: 1, foreign: 0, byProblem: { newer_version: 1 } });
     await copy.storage.appendEntry(message("e3", "e2"));
     expect(await logIds(copy)).toEqual(["e2", "e3"]);
@@ -379,7 +378,7 @@ describe("records that do not open", () => {
   test("[YS14] an entry whose payload alone is damaged stays on its path and says so", async () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1", "e2", "e3");
-    const copy = copyWith(source, (record, index) => (index === 2 ? flipped(record, -1) : record));
+    const copy = await copyWith(source, (record, index) => (index === 2 ? flipped(record, -1) : record));
     const path = await copy.storage.getPathToRoot("e3");
     expect(path).toEqual([
       message("e1", null),
@@ -401,7 +400,7 @@ describe("records that do not open", () => {
   test("[YS14] an entry whose payload is damaged can be brought in again, and is shown from the good copy", async () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1", "e2", "e3");
-    const copy = copyWith(source, (record, index) => (index === 2 ? flipped(record, -1) : record));
+    const copy = await copyWith(source, (record, index) => (index === 2 ? flipped(record, -1) : record));
     const lines = [message("e1", null), message("e2", "e1"), message("e3", "e2")].map((entry) => JSON.stringify(entry));
     expect(await copy.storage.appendJson(lines)).toEqual(["e2"]);
     expect(await copy.storage.appendJson(lines)).toEqual([]);
@@ -436,7 +435,7 @@ describe("records that do not open", () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1");
     for (const keys of [otherKeys, undefined]) {
-      const replica = openReplica("device-b", { keys, log: [...source.log] });
+      const replica = await openReplica("device-b", { keys, log: [...source.log] });
       const before = Y.encodeStateAsUpdate(replica.doc);
       expect(await replica.storage.getEntries()).toEqual([]);
       expect(await codeOf(replica.storage.getMetadata())).toBe("invalid_session");
@@ -450,7 +449,7 @@ describe("records that do not open", () => {
 
   test("[YS15] an unsealed room works without keys, and its records are plain", async () => {
     const first = await createReplica("device-a", { keys: undefined });
-    const second = openReplica("device-b", { keys: undefined });
+    const second = await openReplica("device-b", { keys: undefined });
     await appendChain(first, "e1");
     deliver(first, second);
     expect(await logIds(second)).toEqual(["e1"]);
@@ -460,7 +459,7 @@ describe("records that do not open", () => {
 
 describe("the order of what is last", () => {
   test("[YS16] a label written later wins on every replica, though it sorts earlier in the log", async () => {
-    const [first, second] = [await createReplica("device-a"), openReplica("device-b")];
+    const [first, second] = [await createReplica("device-a"), await openReplica("device-b")];
     await appendChain(first, "e1");
     deliver(first, second);
     [first.doc.clientID, second.doc.clientID] = [1, 2];
@@ -520,7 +519,7 @@ describe("the cache of payloads", () => {
   test("[YS17] an entry read twice is opened once", async () => {
     const source = await createReplica("device-a");
     await appendChain(source, "e1");
-    const replica = openReplica("device-b", { log: [...source.log] });
+    const replica = await openReplica("device-b", { log: [...source.log] });
     const [first, again] = [await replica.storage.getEntry("e1"), await replica.storage.getEntry("e1")];
     expect(first).toEqual(message("e1", null));
     expect(again).toBe(first);
