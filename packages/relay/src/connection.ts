@@ -13,6 +13,7 @@ import {
 import type { Logger } from "pino";
 import type { RawData, WebSocket } from "ws";
 import type { Refusal } from "./authorize.ts";
+import { type DraftBudget, spendOnDraft } from "./draft-budget.ts";
 import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-requests.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
@@ -42,7 +43,7 @@ const maxCloseReasonChars = 120;
  */
 const maxPingsBehindBacklog = 20;
 
-const reasonByFrameError: Readonly<Record<Exclude<FrameError, "awareness_too_big">, CloseReason>> = {
+const reasonByFrameError: Readonly<Record<Exclude<FrameError, "awareness_too_big" | "draft_too_big">, CloseReason>> = {
   too_big: "frameTooBig",
   unknown_type: "unknownFrame",
   malformed: "badFrame",
@@ -70,6 +71,7 @@ export class Connection implements RoomMember {
   /** Whether this client understands our own frames; stock clients print an error for each. */
   #isCoppiceClient = false;
   #namedClients: ReadonlySet<number> = new Set();
+  #draftBudget: DraftBudget | undefined;
 
   constructor({ socket, transport, limits, counters, logger, enter }: ConnectionOptions) {
     this.#socket = socket;
@@ -119,6 +121,7 @@ export class Connection implements RoomMember {
     try {
       if (parsed.ok) await this.#handleFrame(parsed.value);
       else if (parsed.error === "awareness_too_big") this.#dropCursors(1, "a cursor has at most 16 KiB");
+      else if (parsed.error === "draft_too_big") this.#dropDraft("a draft has at most 64 KiB");
       else this.refuse({ reason: reasonByFrameError[parsed.error], message: `frame refused: ${parsed.error}` });
     } catch (error) {
       this.#refuseAfterFailure(error);
@@ -146,6 +149,18 @@ export class Connection implements RoomMember {
         break;
       case "ackRequest":
         this.#handleAckRequest(lease, frame.version, frame.clients);
+        break;
+      case "digest":
+        this.#isCoppiceClient = true;
+        outbox.answerDigest();
+        break;
+      case "draft":
+        this.#isCoppiceClient = true;
+        this.#shareDraft(lease, frame.sealed);
+        break;
+      case "deleteRoom":
+        this.#isCoppiceClient = true;
+        this.#notify("unknownFrame", "this relay does not delete rooms");
         break;
       case "unknownExtension":
         this.#isCoppiceClient = true;
@@ -189,6 +204,23 @@ export class Connection implements RoomMember {
     }
   }
 
+  #shareDraft({ room }: RoomLease, sealed: Uint8Array): void {
+    const { maxDraftBytesPerSecond, maxDraftsPerSecond } = this.#limits;
+    const limits = { maxBytesPerSecond: maxDraftBytesPerSecond, maxDraftsPerSecond };
+    const budget = spendOnDraft(this.#draftBudget, sealed.length, performance.now(), limits);
+    if (budget === undefined) {
+      this.#dropDraft();
+      return;
+    }
+    this.#draftBudget = budget;
+    room.shareDraft(this, encodeFrame({ type: "draft", sealed }));
+  }
+
+  #dropDraft(message?: string): void {
+    this.#counters.droppedDrafts += 1;
+    if (message !== undefined) this.#notify("frameTooBig", message);
+  }
+
   /** Tells a client that understands it that something was not taken, and leaves the connection open. */
   #notify(reason: CloseReason, message: string): void {
     if (!this.#isCoppiceClient) return;
@@ -209,6 +241,12 @@ export class Connection implements RoomMember {
     if (outbox === undefined) return;
     for (const client of this.#namedClients) if (committed.has(client)) outbox.acknowledge([client]);
     outbox.showCursors(cursors);
+  }
+
+  showDraft(frame: Uint8Array): void {
+    const outbox = this.#outbox;
+    if (outbox === undefined || !this.#isCoppiceClient) return;
+    if (!outbox.sendDraft(frame)) this.#counters.droppedDrafts += 1;
   }
 
   acknowledge(clients: Iterable<number>): void {

@@ -84,7 +84,7 @@ class RelayServer implements Relay {
   readonly #http: Server;
   readonly #websockets: WebSocketServer;
   readonly #connections = new Map<WebSocket, Connection>();
-  readonly #counters: RelayCounters = { droppedCursors: 0 };
+  readonly #counters: RelayCounters = { droppedCursors: 0, droppedDrafts: 0 };
   readonly #timers: NodeJS.Timeout[] = [];
   #closing: Promise<void> | undefined;
 

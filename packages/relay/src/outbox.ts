@@ -25,6 +25,7 @@ export class Outbox {
   readonly #acksDue = new Set<number>();
   readonly #cursorsDue = new Set<number>();
   #isAckAnswerDue = false;
+  #isDigestDue = false;
   #isMissingAsked = false;
   #isReading = false;
   #isClosed = false;
@@ -82,6 +83,21 @@ export class Outbox {
     this.flush();
   }
 
+  /** Tells the room's digest, once this reader has got all the room has. */
+  answerDigest(): void {
+    this.#isDigestDue = true;
+    this.flush();
+  }
+
+  /** Sends a draft, or not at all: false when the socket has too much to send already. */
+  sendDraft(frame: Uint8Array): boolean {
+    // Before its first SyncStep1 a reader knows nothing that a draft could belong to.
+    if (this.#isClosed || this.#position === undefined) return true;
+    if (this.#socket.bufferedAmount > this.#limits.maxBufferedBytesForDrafts) return false;
+    this.#send(frame);
+    return true;
+  }
+
   /** Asks for what the relay lacks. */
   askForMissing(): void {
     this.#isMissingAsked = true;
@@ -130,6 +146,7 @@ export class Outbox {
     if (this.#acksDue.size > 0 || this.#isAckAnswerDue) this.#sendAcks();
     else if (this.#catchUpFrom !== undefined) this.#startCatchUp(this.#catchUpFrom);
     else if (this.#position !== undefined && this.#position < this.#room.headSeq) this.#sendLog(this.#position);
+    else if (this.#isDigestDue) this.#sendDigest();
     else if (this.#isMissingAsked) this.#sendSyncStep1();
     else if (this.#cursorsDue.size > 0) this.#sendCursors();
     else return false;
@@ -142,6 +159,11 @@ export class Outbox {
     this.#acksDue.clear();
     this.#isAckAnswerDue = false;
     this.#send(encodeFrame({ type: "ack", pairs }));
+  }
+
+  #sendDigest(): void {
+    this.#isDigestDue = false;
+    this.#send(encodeFrame({ type: "digest", digest: this.#room.digest }));
   }
 
   #sendSyncStep1(): void {

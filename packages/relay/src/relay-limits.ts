@@ -8,6 +8,12 @@ export interface RelayLimits {
   readonly maxBufferedBytes: number;
   /** Bytes of recent updates a room keeps in memory for readers that are almost at the head; others read from disk. */
   readonly maxRecentBytes: number;
+  /** Drafts one connection may send in a second, and at once. Others are dropped. */
+  readonly maxDraftsPerSecond: number;
+  /** The same in bytes. */
+  readonly maxDraftBytesPerSecond: number;
+  /** Bytes that may wait in one socket's send buffer for a draft to be sent to it; above, that reader misses the draft. */
+  readonly maxBufferedBytesForDrafts: number;
   /** How often every connection gets an empty awareness frame. y-websocket drops a connection that was silent for 30 s. */
   readonly keepAliveIntervalMs: number;
   /** How often every connection is pinged; one that has not answered the last ping is terminated. */
@@ -32,6 +38,9 @@ export const defaultRelayLimits: RelayLimits = {
   maxQueuedBytes: 1024 * 1024,
   maxBufferedBytes: 1024 * 1024,
   maxRecentBytes: 1024 * 1024,
+  maxDraftsPerSecond: 50,
+  maxDraftBytesPerSecond: 256 * 1024,
+  maxBufferedBytesForDrafts: 128 * 1024,
   keepAliveIntervalMs: 20_000,
   pingIntervalMs: 30_000,
   claimPingTimeoutMs: 5_000,

@@ -2,6 +2,8 @@
 export interface RelayCounters {
   /** Cursors that were dropped because they were not their sender's, or too large. */
   droppedCursors: number;
+  /** Drafts that were not passed on to somebody: too large, too many, or their reader too slow. */
+  droppedDrafts: number;
 }
 
 /** A relay in numbers, for tests and status pages. */

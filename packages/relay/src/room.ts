@@ -3,6 +3,7 @@ import {
   type AwarenessState,
   admitStructs,
   chunkStructs,
+  digestStateVector,
   encodeFrame,
   offenceToCloseReason,
   parseUpdate,
@@ -16,6 +17,7 @@ import { RecentUpdates } from "./recent-updates.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import { RoomCursors } from "./room-cursors.ts";
 import { RoomIndex } from "./room-index.ts";
+import { sha256 } from "./sha256.ts";
 import { TurnBudget } from "./turn-budget.ts";
 
 /** A connection as its room sees it. */
@@ -28,6 +30,8 @@ export interface RoomMember {
   acknowledge(clients: Iterable<number>): void;
   /** Somebody else claims this member's cursor: find out whether it is still alive. */
   checkAlive(): void;
+  /** Another member shows a draft; the whole websocket message. */
+  showDraft(frame: Uint8Array): void;
   /** Closes the connection. */
   refuse(refusal: Refusal): void;
 }
@@ -96,6 +100,7 @@ export class Room {
   /** Position of the newest index snapshot. */
   #snapshotSeq: number;
   #version = 0;
+  #digest: { readonly version: number; readonly bytes: Uint8Array } | undefined;
   #isFanOutScheduled = false;
   #failure: unknown;
 
@@ -183,6 +188,19 @@ export class Room {
       if (contestedHolders.includes(other)) other.checkAlive();
     }
     return droppedCount;
+  }
+
+  /** Digest of what is durable. */
+  get digest(): Uint8Array {
+    if (this.#digest?.version !== this.#version) {
+      this.#digest = { version: this.#version, bytes: digestStateVector(this.index.toStateVector(), sha256) };
+    }
+    return this.#digest.bytes;
+  }
+
+  /** Shows a draft to all others, as it is: it is neither kept nor queued. */
+  shareDraft(member: RoomMember, frame: Uint8Array): void {
+    for (const other of this.#members) if (other !== member) other.showDraft(frame);
   }
 
   #publishCursors(clients: readonly number[]): void {

@@ -8,6 +8,7 @@ export type CloseReason =
   | "badRoomName"
   | "unknownFrame"
   | "conflictingHistory"
+  | "roomDeleted"
   | "frameTooBig"
   | "textFrame"
   | "badUpdate"
@@ -19,7 +20,10 @@ export type CloseReason =
   | "tooManyClients"
   | "recordTooBig"
   | "storageFailed"
+  | "roomDamaged"
+  | "roomQuarantined"
   | "restarting"
+  | "storageFull"
   | "busy";
 
 /**
@@ -39,6 +43,8 @@ export const closeCodes: Readonly<Record<CloseReason, number>> = {
   unknownFrame: 4405,
   /** A struct the room holds was sent again with other content. */
   conflictingHistory: 4409,
+  /** The room was deleted by its owner, for good. */
+  roomDeleted: 4410,
   /** A websocket message larger than the largest frame. */
   frameTooBig: 4413,
   /** A text message; the protocol is binary. */
@@ -61,8 +67,14 @@ export const closeCodes: Readonly<Record<CloseReason, number>> = {
   recordTooBig: 4427,
   /** The room's log could not be read or written; nothing unacknowledged was kept. */
   storageFailed: 4500,
+  /** The room's log is damaged; it is left as it is until somebody repairs or restores it. */
+  roomDamaged: 4501,
+  /** Whoever runs the relay has put this room aside. */
+  roomQuarantined: 4502,
   /** The relay is stopping. */
   restarting: 4503,
+  /** The relay's disk is full: it serves what it has and takes nothing new until there is space. */
+  storageFull: 4507,
   /** The relay has as much as it can carry. */
   busy: 4529,
 };

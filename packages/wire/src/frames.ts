@@ -3,32 +3,19 @@ import {
   createEncoder,
   type Encoder,
   toUint8Array,
-  writeUint8Array,
   writeVarString,
   writeVarUint,
   writeVarUint8Array,
 } from "lib0/encoding";
 import { type AwarenessState, readAwarenessStates, writeAwarenessStates } from "./awareness.ts";
 import { ByteReader } from "./byte-reader.ts";
+import { type CoppiceFrame, readCoppiceFrame, writeCoppiceFrame } from "./coppice-frames.ts";
 import { encodeExactly, varUintBytes } from "./exact-encoder.ts";
-import { maxAwarenessFrameBytes, maxFrameBytes } from "./limits.ts";
+import { maxAwarenessFrameBytes, maxDraftBytes, maxFrameBytes } from "./limits.ts";
 import { encodeStateVector, readStateVector, type StateVector } from "./state-vector.ts";
 
 /** The version a client names in its `ackRequest`. A relay refuses a greater one than its own. */
 export const protocolVersion = 1;
-
-/** How far the relay holds one client's structs durably. */
-export interface AckPair {
-  /** Yjs client id. */
-  readonly client: number;
-  /** Number of that client's structs that are durable at the relay (so the clock of the first one that is not). */
-  readonly clock: number;
-  /**
-   * The first 8 bytes of SHA-256 of the record at `clock - 1`, or null when the relay does not say. Eight zero bytes on
-   * the wire.
-   */
-  readonly check: Uint8Array | null;
-}
 
 /**
  * A message of the protocol: those of y-websocket (`syncStep1` to `queryAwareness`) and, under one message number of
@@ -48,25 +35,14 @@ export type Frame =
   | { readonly type: "queryAwareness" }
   /** y-protocols/auth: the relay says that access was refused. */
   | { readonly type: "permissionDenied"; readonly reason: string }
-  /**
-   * Asks for acknowledgements. The relay answers at once with an `ack` of the named clients (all it has when none is
-   * named; a named client it does not have gets clock 0). From then on, after each commit, this connection gets
-   * an `ack` with the clients of every frame it delivered itself, and of the clients it named. May be sent again at
-   * any time; the last list counts.
-   */
-  | { readonly type: "ackRequest"; readonly version: number; readonly clients: readonly number[] }
-  /** What is durable at the relay. */
-  | { readonly type: "ack"; readonly pairs: readonly AckPair[] }
-  /** Something this connection sent was not taken, and the connection stays open. `code` is a close code. */
-  | { readonly type: "refused"; readonly code: number; readonly reason: string }
-  /** A sub type of our message number that this version does not know (drafts and digests will come here). */
-  | { readonly type: "unknownExtension"; readonly subType: number; readonly payload: Uint8Array };
+  | CoppiceFrame;
 
 /**
- * Why bytes are no frame: `too_big` (more than a frame may have), `awareness_too_big`, `unknown_type` (a message
- * number that is neither y-websocket's nor ours), `malformed` (everything else).
+ * Why bytes are no frame: `too_big` (more than a frame may have), `awareness_too_big` and `draft_too_big` (more than one
+ * of these may have), `unknown_type` (a message number that is neither y-websocket's nor ours), `malformed` (everything
+ * else).
  */
-export type FrameError = "too_big" | "awareness_too_big" | "unknown_type" | "malformed";
+export type FrameError = "too_big" | "awareness_too_big" | "draft_too_big" | "unknown_type" | "malformed";
 
 // y-websocket's message numbers, y-protocols' sync and auth numbers, and ours.
 const messageSync = 0;
@@ -78,11 +54,7 @@ const syncStep1 = 0;
 const syncStep2 = 1;
 const syncUpdate = 2;
 const authPermissionDenied = 0;
-const coppiceAckRequest = 0;
-const coppiceAck = 1;
-const coppiceRefused = 2;
 
-const checkBytes = 8;
 const smallFrameBytes = 64;
 
 /**
@@ -100,6 +72,7 @@ export function parseFrame(bytes: Uint8Array): Result<Frame, FrameError> {
   const frame = readFrame(reader, message);
   if (frame === "unknown_type") return { ok: false, error: "unknown_type" };
   if (frame === undefined || !reader.isComplete) return { ok: false, error: "malformed" };
+  if (frame.type === "draft" && frame.sealed.length > maxDraftBytes) return { ok: false, error: "draft_too_big" };
   return { ok: true, value: frame };
 }
 
@@ -140,37 +113,6 @@ function readSyncFrame(reader: ByteReader): Frame | undefined {
     default:
       return undefined;
   }
-}
-
-function readCoppiceFrame(reader: ByteReader): CoppiceFrame {
-  const subType = reader.readVarUint();
-  switch (subType) {
-    case coppiceAckRequest: {
-      const version = reader.readVarUint();
-      const clients: number[] = [];
-      const count = reader.readVarUint();
-      for (let i = 0; i < count && !reader.failed; i += 1) clients.push(reader.readVarUint());
-      return { type: "ackRequest", version, clients };
-    }
-    case coppiceAck:
-      return { type: "ack", pairs: readAckPairs(reader) };
-    case coppiceRefused:
-      return { type: "refused", code: reader.readVarUint(), reason: reader.readVarString() };
-    default:
-      return { type: "unknownExtension", subType, payload: reader.readBytes(reader.remaining) };
-  }
-}
-
-function readAckPairs(reader: ByteReader): AckPair[] {
-  const pairs: AckPair[] = [];
-  const count = reader.readVarUint();
-  for (let i = 0; i < count && !reader.failed; i += 1) {
-    const client = reader.readVarUint();
-    const clock = reader.readVarUint();
-    const check = reader.readBytes(checkBytes);
-    pairs.push({ client, clock, check: check.every((byte) => byte === 0) ? null : check });
-  }
-  return pairs;
 }
 
 /** Writes one frame as a websocket message; `parseFrame` reads it back equal. */
@@ -221,39 +163,4 @@ function writeSyncFrame(encoder: Encoder, kind: number, payload: Uint8Array): vo
   writeVarUint(encoder, messageSync);
   writeVarUint(encoder, kind);
   writeVarUint8Array(encoder, payload);
-}
-
-type CoppiceFrame = Extract<Frame, { type: "ackRequest" | "ack" | "refused" | "unknownExtension" }>;
-
-function writeCoppiceFrame(encoder: Encoder, frame: CoppiceFrame): void {
-  switch (frame.type) {
-    case "ackRequest":
-      writeVarUint(encoder, coppiceAckRequest);
-      writeVarUint(encoder, frame.version);
-      writeVarUint(encoder, frame.clients.length);
-      for (const client of frame.clients) writeVarUint(encoder, client);
-      break;
-    case "ack":
-      writeVarUint(encoder, coppiceAck);
-      writeAckPairs(encoder, frame.pairs);
-      break;
-    case "refused":
-      writeVarUint(encoder, coppiceRefused);
-      writeVarUint(encoder, frame.code);
-      writeVarString(encoder, frame.reason);
-      break;
-    case "unknownExtension":
-      writeVarUint(encoder, frame.subType);
-      writeUint8Array(encoder, frame.payload);
-      break;
-  }
-}
-
-function writeAckPairs(encoder: Encoder, pairs: readonly AckPair[]): void {
-  writeVarUint(encoder, pairs.length);
-  for (const { client, clock, check } of pairs) {
-    writeVarUint(encoder, client);
-    writeVarUint(encoder, clock);
-    writeUint8Array(encoder, check ?? new Uint8Array(checkBytes));
-  }
 }

@@ -4,14 +4,18 @@ export type { Admission, Chunk } from "./causal-order.ts";
 export { admitStructs, chunkStructs, orderStructs } from "./causal-order.ts";
 export type { CloseReason } from "./close-codes.ts";
 export { closeCodes, isFinalCloseCode, offenceToCloseReason } from "./close-codes.ts";
-export type { AckPair, Frame, FrameError } from "./frames.ts";
+export type { AckPair, CoppiceFrame } from "./coppice-frames.ts";
+export type { Frame, FrameError } from "./frames.ts";
 export { encodeFrame, parseFrame, protocolVersion } from "./frames.ts";
+export type { Sha256 } from "./hashes.ts";
+export { checkRecord, deriveRoomId, digestStateVector } from "./hashes.ts";
 export type { UpdateLimits } from "./limits.ts";
 export {
   maxAwarenessClock,
   maxAwarenessFrameBytes,
   maxChunkBytes,
   maxClientsPerUpdate,
+  maxDraftBytes,
   maxFrameBytes,
   maxRecordBytes,
   maxStructsPerUpdate,

@@ -19,6 +19,9 @@ export const maxAwarenessDepth = 64;
  */
 export const maxAwarenessClock: number = 2 ** 32 - 1;
 
+/** The sealed bytes of one draft. A draft is sent again as it grows, to everybody, and is never worth more than a record. */
+export const maxDraftBytes: number = 64 * kibibyte;
+
 /** One record (an element of the log), bytes. */
 export const maxRecordBytes: number = 8 * mebibyte;
 

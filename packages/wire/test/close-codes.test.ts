@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   type CloseReason,
   closeCodes,
@@ -7,7 +8,14 @@ import {
 } from "@coppice/wire";
 import { expect, test } from "vitest";
 
-const later: readonly CloseReason[] = ["storageFailed", "restarting", "busy"];
+const later: readonly CloseReason[] = [
+  "storageFailed",
+  "roomDamaged",
+  "roomQuarantined",
+  "restarting",
+  "storageFull",
+  "busy",
+];
 const offences: readonly UpdateOffence[] = [
   "malformed",
   "delete",
@@ -36,4 +44,10 @@ test("[WI7] every offence of an update closes with a final code of its own", () 
   const codes = offences.map((offence) => closeCodes[offenceToCloseReason(offence)]);
   expect(new Set(codes).size).toBe(offences.length);
   expect(codes.every(isFinalCloseCode)).toBe(true);
+});
+
+test("[WI7] the table of SPEC.md names exactly these codes", () => {
+  const spec = readFileSync(new URL("../../../SPEC.md", import.meta.url), "utf8");
+  const rows = [...spec.matchAll(/^\| (4\d\d\d) \| `(\w+)` +\|/gm)].map(([, code, reason]) => [reason, Number(code)]);
+  expect(rows).toEqual(Object.entries(closeCodes));
 });

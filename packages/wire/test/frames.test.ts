@@ -3,6 +3,7 @@ import {
   type Frame,
   maxAwarenessClock,
   maxAwarenessFrameBytes,
+  maxDraftBytes,
   maxFrameBytes,
   parseFrame,
 } from "@coppice/wire";
@@ -53,9 +54,12 @@ const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(
     ),
   }),
   fc.record({ type: fc.constant("refused" as const), code: counter, reason: fc.string({ unit: "grapheme" }) }),
+  fc.record({ type: fc.constant("digest" as const), digest: fc.uint8Array({ minLength: 8, maxLength: 8 }) }),
+  fc.record({ type: fc.constant("draft" as const), sealed: bytes }),
+  fc.record({ type: fc.constant("deleteRoom" as const), secret: fc.uint8Array({ minLength: 32, maxLength: 32 }) }),
   fc.record({
     type: fc.constant("unknownExtension" as const),
-    subType: fc.integer({ min: 3, max: 1000 }),
+    subType: fc.integer({ min: 6, max: 1000 }),
     payload: bytes,
   }),
 );
@@ -124,6 +128,17 @@ test("[WI3] an awareness frame above its own limit is named as such", () => {
   expect(parseFrame(frame)).toEqual({ ok: false, error: "awareness_too_big" });
 });
 
+test("[WI3] a draft of exactly its limit is read, one byte more is named as such", () => {
+  const draft = (bytes: number) => parseFrame(encodeFrame({ type: "draft", sealed: new Uint8Array(bytes) }));
+  expect(draft(maxDraftBytes).ok).toBe(true);
+  expect(draft(maxDraftBytes + 1)).toEqual({ ok: false, error: "draft_too_big" });
+});
+
+test("[WI1] a digest or secret of another length is not written", () => {
+  expect(() => encodeFrame({ type: "digest", digest: new Uint8Array(7) })).toThrow(RangeError);
+  expect(() => encodeFrame({ type: "deleteRoom", secret: new Uint8Array(33) })).toThrow(RangeError);
+});
+
 test("[WI4] a cursor nested deeper than 64 is refused, brackets in strings do not count", () => {
   const nested = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
   const parse = (state: string) =>
@@ -131,6 +146,21 @@ test("[WI4] a cursor nested deeper than 64 is refused, brackets in strings do no
   expect(parse(nested(64))).toBe(true);
   expect(parse(nested(65))).toBe(false);
   expect(parse(JSON.stringify({ text: `\\"${"[{".repeat(100)}` }))).toBe(true);
+});
+
+test("[WI1] mutated frames of our own never throw, and what is read is written back as it was", () => {
+  const own = arbitraryFrame.filter(({ type }) =>
+    ["digest", "draft", "deleteRoom", "ack", "ackRequest"].includes(type),
+  );
+  fc.assert(
+    fc.property(own, fc.nat(), fc.nat({ max: 255 }), (frame, at, byte) => {
+      const mutated = encodeFrame(frame);
+      mutated[at % mutated.length] = byte;
+      const result = parseFrame(mutated);
+      if (result.ok) expect(encodeFrame(result.value)).toEqual(mutated);
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test("[WI6] a sub type of a later version is given as it came", () => {

@@ -35,6 +35,12 @@ export const goldenUpdates = readJson("updates.json") as {
   readonly refused: ReadonlyArray<{ readonly name: string; readonly hex: string; readonly offence: UpdateOffence }>;
 };
 
+export const goldenHashes = readJson("hashes.json") as {
+  readonly checks: ReadonlyArray<{ readonly record: string; readonly check: string }>;
+  readonly digests: ReadonlyArray<{ readonly stateVector: Array<[number, number]>; readonly digest: string }>;
+  readonly rooms: ReadonlyArray<{ readonly secret: string; readonly room: string }>;
+};
+
 export const hexToBytes = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, "hex"));
 export const bytesToHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
@@ -47,6 +53,12 @@ export function goldenToFrame({ frame }: GoldenFrame): Frame {
       return { type: "syncStep2", update: bytes("update") };
     case "update":
       return { type: "update", update: bytes("update") };
+    case "digest":
+      return { type: "digest", digest: bytes("digest") };
+    case "draft":
+      return { type: "draft", sealed: bytes("sealed") };
+    case "deleteRoom":
+      return { type: "deleteRoom", secret: bytes("secret") };
     case "unknownExtension":
       return { type: "unknownExtension", subType: frame.subType as number, payload: bytes("payload") };
     case "ack": {

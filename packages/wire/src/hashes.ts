@@ -1,0 +1,41 @@
+import { encodeUtf8 } from "lib0/string";
+import { encodeStateVector, type StateVector } from "./state-vector.ts";
+
+/*
+ * The three hashes of the protocol. SHA-256 comes from the caller (Node's own, @noble/hashes in a browser), so that this
+ * package needs none.
+ */
+
+/** SHA-256 of the given bytes: 32 bytes. */
+export type Sha256 = (bytes: Uint8Array) => Uint8Array;
+
+const shortHashBytes = 8;
+const roomIdBytes = 16;
+const roomIdLabel = "coppice v1 room id\0";
+
+/** The check of an `ack` pair: the first 8 bytes of SHA-256 of the record's bytes as they stand in the update. */
+export function checkRecord(record: Uint8Array, sha256: Sha256): Uint8Array {
+  return sha256(record).slice(0, shortHashBytes);
+}
+
+/**
+ * The content of a `digest` frame: the first 8 bytes of SHA-256 of the canonical state vector, which is the encoding of
+ * `encodeStateVector` (greatest client first) without clients that have no struct. Equal for equal vectors, however
+ * their holder came to them.
+ */
+export function digestStateVector(vector: StateVector, sha256: Sha256): Uint8Array {
+  const held = new Map([...vector].filter(([, clock]) => clock > 0));
+  return sha256(encodeStateVector(held)).slice(0, shortHashBytes);
+}
+
+/**
+ * The name of the room that a secret of 32 bytes owns: the first 16 bytes of SHA-256 of a label and the secret, in hex.
+ * Whoever tells the secret can delete the room; the name alone does not give it away.
+ */
+export function deriveRoomId(secret: Uint8Array, sha256: Sha256): string {
+  const label = encodeUtf8(roomIdLabel);
+  const labelled = new Uint8Array(label.length + secret.length);
+  labelled.set(label);
+  labelled.set(secret, label.length);
+  return [...sha256(labelled).subarray(0, roomIdBytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
