@@ -1,12 +1,14 @@
-import { createDecoder, hasContent, readVarUint } from "lib0/decoding";
-import { createEncoder, toUint8Array, writeVarUint } from "lib0/encoding";
+import { createDecoder, hasContent, readUint8Array, readVarUint } from "lib0/decoding";
+import { createEncoder, toUint8Array, writeUint8Array, writeVarUint } from "lib0/encoding";
 import { RoomIndex } from "./room-index.ts";
 
 /** Name of the snapshot among a log's derived data. */
 export const indexSnapshotName = "relay-index";
 
 /** Raised when the layout changes; a snapshot of another version is as good as none. */
-const snapshotVersion = 1;
+const snapshotVersion = 2;
+
+const checkBytes = 8;
 
 /** A room's index as it was at a position of its log. */
 export interface IndexSnapshot {
@@ -17,17 +19,18 @@ export interface IndexSnapshot {
 
 /**
  * Encodes an index, so that a large room need not be read as a whole before its first answer. Version, position,
- * number of clients; per client its id, number of structs, number of stored updates, and of each of those the
- * differences of first clock and position to the one before. All varuints: a byte or two per number in a busy log.
+ * number of clients; per client its id, number of structs, check of the last one (8 raw bytes), number of stored updates, and of each of those the
+ * differences of first clock and position to the one before. Varuints otherwise: a byte or two per number in a busy log.
  */
 export function encodeIndexSnapshot({ index, upTo }: IndexSnapshot): Uint8Array {
   const encoder = createEncoder();
   writeVarUint(encoder, snapshotVersion);
   writeVarUint(encoder, upTo);
   writeVarUint(encoder, index.clientCount);
-  for (const { client, held, clocks, seqs } of index.entries()) {
+  for (const { client, held, check, clocks, seqs } of index.entries()) {
     writeVarUint(encoder, client);
     writeVarUint(encoder, held);
+    writeUint8Array(encoder, check);
     writeVarUint(encoder, seqs.length);
     for (let i = 0; i < seqs.length; i += 1) {
       writeVarUint(encoder, (clocks[i] as number) - (clocks[i - 1] ?? 0));
@@ -48,6 +51,9 @@ export function decodeIndexSnapshot(bytes: Uint8Array): IndexSnapshot | undefine
     for (let i = 0; i < clientCount; i += 1) {
       const client = readVarUint(decoder);
       const held = readVarUint(decoder);
+      // lib0 would read on behind the end, into whatever stands there.
+      if (decoder.arr.length - decoder.pos < checkBytes) return undefined;
+      const check = readUint8Array(decoder, checkBytes).slice();
       const count = readVarUint(decoder);
       const clocks: number[] = [];
       const seqs: number[] = [];
@@ -56,7 +62,7 @@ export function decodeIndexSnapshot(bytes: Uint8Array): IndexSnapshot | undefine
         seqs.push(readVarUint(decoder) + (seqs[j - 1] ?? 0));
       }
       if (clocks.length === 0 || clocks[0] !== 0 || (seqs.at(-1) as number) > upTo) return undefined;
-      index.restore(client, held, clocks, seqs);
+      index.restore(client, { held, check, clocks, seqs });
     }
     return hasContent(decoder) ? undefined : { index, upTo };
   } catch {

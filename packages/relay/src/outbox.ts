@@ -155,7 +155,10 @@ export class Outbox {
 
   #sendAcks(): void {
     const pairs: AckPair[] = [];
-    for (const client of this.#acksDue) pairs.push({ client, clock: this.#room.index.held(client), check: null });
+    const { index } = this.#room;
+    for (const client of this.#acksDue) {
+      pairs.push({ client, clock: index.held(client), check: index.checkOf(client) ?? null });
+    }
     this.#acksDue.clear();
     this.#isAckAnswerDue = false;
     this.#send(encodeFrame({ type: "ack", pairs }));

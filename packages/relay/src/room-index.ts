@@ -1,16 +1,22 @@
-import type { StateVector, Struct } from "@coppice/wire";
+import { checkRecord, type StateVector, type Struct } from "@coppice/wire";
+import { sha256 } from "./sha256.ts";
 
 /** Where the structs of one client are: the structs from `clocks[i]` to the one before `clocks[i + 1]` are in update `seqs[i]`. */
 export interface ClientIndex {
   /** Number of structs held. */
   held: number;
+  /** Check of the last of them. */
+  check: Uint8Array;
   readonly clocks: number[];
   readonly seqs: number[];
 }
 
+const noCheck = new Uint8Array(8);
+
 /**
  * What of a room is durable and which stored update holds it: the state vector, and for every struct a position in
- * the log. In memory two numbers per client and stored update.
+ * the log. In memory two numbers per client and stored update, and per client the check of
+ * its last struct (a record that was read for it would keep a whole chunk alive).
  */
 export class RoomIndex {
   readonly #clients = new Map<number, ClientIndex>();
@@ -18,6 +24,11 @@ export class RoomIndex {
   /** Number of structs held of a client. */
   held(client: number): number {
     return this.#clients.get(client)?.held ?? 0;
+  }
+
+  /** Check of a client's last struct; undefined when it has none. */
+  checkOf(client: number): Uint8Array | undefined {
+    return this.#clients.get(client)?.check;
   }
 
   /** Clients that have at least one struct. */
@@ -35,8 +46,8 @@ export class RoomIndex {
   }
 
   /** Puts back one client of a snapshot. */
-  restore(client: number, held: number, clocks: number[], seqs: number[]): void {
-    this.#clients.set(client, { held, clocks, seqs });
+  restore(client: number, entry: ClientIndex): void {
+    this.#clients.set(client, entry);
   }
 
   /** Number of structs held of every client, as a copy. */
@@ -48,18 +59,21 @@ export class RoomIndex {
 
   /** Notes that the stored update `seq` holds these structs. Positions only grow, clocks are contiguous per client. */
   add(seq: number, structs: readonly Struct[]): void {
-    for (const { client, clock } of structs) {
+    const lastRecords = new Map<ClientIndex, Uint8Array>();
+    for (const { client, clock, record } of structs) {
       let entry = this.#clients.get(client);
       if (entry === undefined) {
-        entry = { held: 0, clocks: [], seqs: [] };
+        entry = { held: 0, check: noCheck, clocks: [], seqs: [] };
         this.#clients.set(client, entry);
       }
       if (clock !== entry.held) throw new Error(`clock ${clock} of client ${client} does not follow ${entry.held}`);
       entry.held += 1;
+      lastRecords.set(entry, record);
       if (entry.seqs.at(-1) === seq) continue;
       entry.clocks.push(clock);
       entry.seqs.push(seq);
     }
+    for (const [entry, record] of lastRecords) entry.check = checkRecord(record, sha256);
   }
 
   /** Position of the stored update that holds a struct, or undefined when it is not held. */

@@ -1,9 +1,18 @@
-import { type CloseReason, closeCodes, encodeUpdate, parseUpdate, type Struct } from "@coppice/wire";
+import { createHash } from "node:crypto";
+import { type AckPair, type CloseReason, closeCodes, encodeUpdate, parseUpdate, type Struct } from "@coppice/wire";
 import { expect, test } from "vitest";
 import * as Y from "yjs";
+import { indexSnapshotName } from "../src/index-snapshot.ts";
+import { MemoryUpdateStore } from "./memory-update-store.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type RelayFixture, startRelay } from "./relay-fixture.ts";
 import { firstBytesOf, recordsOf, replay, Writer } from "./writer.ts";
+
+/** The pair that acknowledges a client's records up to this one. */
+function ackPair(client: number, clock: number, record: readonly number[]): AckPair {
+  const hash = createHash("sha256").update(Uint8Array.from(record)).digest();
+  return { client, clock, check: new Uint8Array(hash.subarray(0, 8)) };
+}
 
 /** What a room holds, as a new reader gets it. */
 async function readRoom(fixture: RelayFixture, room: string): Promise<Y.Doc> {
@@ -116,11 +125,11 @@ test("[RL10] what is delivered again is compared, stored once, not forwarded aga
   sender.sendUpdate(writer.push([2]));
   await sender.take("ack", ({ pairs }) => pairs.some(({ clock }) => clock === 2));
   sender.send({ type: "syncStep2", update: writer.state() });
-  expect((await sender.take("ack")).pairs).toEqual([{ client: 9, clock: 2, check: null }]);
+  expect((await sender.take("ack")).pairs).toEqual([ackPair(9, 2, [2])]);
   expect(fixture.store.logs.get("room")).toHaveLength(2);
   writer.push([3]);
   sender.send({ type: "syncStep2", update: writer.state() });
-  expect((await sender.take("ack")).pairs).toEqual([{ client: 9, clock: 3, check: null }]);
+  expect((await sender.take("ack")).pairs).toEqual([ackPair(9, 3, [3])]);
   expect(fixture.store.logs.get("room")).toHaveLength(3);
   await witness.acknowledged(9, 3);
   await witness.barrier();
@@ -228,7 +237,7 @@ test("[RL12] [RL13] nothing is acknowledged or forwarded before it is durable", 
   letCommit();
   await witness.take("update");
   await newcomer.take("update");
-  expect((await sender.take("ack")).pairs).toEqual([{ client: 9, clock: 1, check: null }]);
+  expect((await sender.take("ack")).pairs).toEqual([ackPair(9, 1, [1])]);
 });
 
 test("[RL13] acknowledgements go to connections that asked, for what they delivered and for clients they named", async () => {
@@ -250,8 +259,8 @@ test("[RL13] acknowledgements go to connections that asked, for what they delive
   const [nine, ten] = [new Writer(9), new Writer(10)];
   deliverer.sendUpdate(nine.push([1]));
   stockLike.sendUpdate(ten.push([2]));
-  expect((await deliverer.take("ack")).pairs).toEqual([{ client: 9, clock: 1, check: null }]);
-  expect((await watcher.take("ack")).pairs).toEqual([{ client: 9, clock: 1, check: null }]);
+  expect((await deliverer.take("ack")).pairs).toEqual([ackPair(9, 1, [1])]);
+  expect((await watcher.take("ack")).pairs).toEqual([ackPair(9, 1, [1])]);
   await stockLike.take("update");
   await Promise.all([reader.barrier(), watcher.barrier()]);
   expect(reader.received.filter(({ type }) => type === "ack")).toHaveLength(1);
@@ -259,8 +268,8 @@ test("[RL13] acknowledgements go to connections that asked, for what they delive
   expect(stockLike.received.some(({ type }) => type === "ack")).toBe(false);
   reader.send({ type: "ackRequest", version: 1, clients: [] });
   expect((await reader.take("ack")).pairs.toSorted((left, right) => left.client - right.client)).toEqual([
-    { client: 9, clock: 1, check: null },
-    { client: 10, clock: 1, check: null },
+    ackPair(9, 1, [1]),
+    ackPair(10, 1, [2]),
   ]);
 });
 
@@ -280,4 +289,30 @@ test("[RL13] updates committed together are acknowledged together", async () => 
   letCommit();
   await sender.take("ack", ({ pairs }) => pairs.some(({ clock }) => clock === 20));
   expect(sender.received.filter(({ type }) => type === "ack").length).toBeLessThan(5);
+});
+
+test("[RL63] acknowledgements carry the check of the record they end with, also after a restart with or without a snapshot", async () => {
+  const store = new MemoryUpdateStore();
+  const [nine, ten] = [new Writer(9), new Writer(10)];
+  const first = await startRelay({}, store);
+  const sender = await first.follower("room");
+  for (let i = 0; i < 250; i += 1) sender.sendUpdate(nine.push([i, 1]));
+  ten.push([1]);
+  ten.push([7]);
+  sender.sendUpdate(ten.state());
+  await sender.acknowledged(10, 2);
+  await first.relay.close();
+  const expected = [ackPair(9, 250, [249, 1]), ackPair(10, 2, [7]), { client: 11, clock: 0, check: null }];
+  const askAgain = async (): Promise<readonly AckPair[]> => {
+    const { relay, raw } = await startRelay({}, store);
+    const client = await raw("room");
+    client.send({ type: "ackRequest", version: 1, clients: [9, 10, 11] });
+    const { pairs } = await client.take("ack");
+    await relay.close();
+    return pairs;
+  };
+  expect([...store.derived.keys()]).toEqual([`room/${indexSnapshotName}`]);
+  expect(await askAgain()).toEqual(expected);
+  store.derived.clear();
+  expect(await askAgain()).toEqual(expected);
 });

@@ -15,7 +15,7 @@ const roomIdLabel = "coppice v1 room id\0";
 
 /** The check of an `ack` pair: the first 8 bytes of SHA-256 of the record's bytes as they stand in the update. */
 export function checkRecord(record: Uint8Array, sha256: Sha256): Uint8Array {
-  return sha256(record).slice(0, shortHashBytes);
+  return shorten(sha256(record));
 }
 
 /**
@@ -25,7 +25,7 @@ export function checkRecord(record: Uint8Array, sha256: Sha256): Uint8Array {
  */
 export function digestStateVector(vector: StateVector, sha256: Sha256): Uint8Array {
   const held = new Map([...vector].filter(([, clock]) => clock > 0));
-  return sha256(encodeStateVector(held)).slice(0, shortHashBytes);
+  return shorten(sha256(encodeStateVector(held)));
 }
 
 /**
@@ -38,4 +38,9 @@ export function deriveRoomId(secret: Uint8Array, sha256: Sha256): string {
   labelled.set(label);
   labelled.set(secret, label.length);
   return [...sha256(labelled).subarray(0, roomIdBytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A plain copy: what a hash function gives may be a Buffer, whose `slice` keeps the whole alive. */
+function shorten(hash: Uint8Array): Uint8Array {
+  return new Uint8Array(hash.subarray(0, shortHashBytes));
 }
