@@ -9,11 +9,12 @@ export interface SimulationSettings {
 /** Short enough for every commit; nights set SIM_RUNS. */
 const DEFAULT_RUNS = 25;
 
-/** Reads SIM_RUNS and SIM_SEED. Throws when one is not a whole number. */
+/** Reads SIM_RUNS, or else takes `defaultRuns`, and SIM_SEED. Throws when one is not a whole number. */
 export function readSimulationSettings(
   environment: Record<string, string | undefined> = hostEnvironment(),
+  defaultRuns: number = DEFAULT_RUNS,
 ): SimulationSettings {
-  const numRuns = readWholeNumber("SIM_RUNS", environment.SIM_RUNS) ?? DEFAULT_RUNS;
+  const numRuns = readWholeNumber("SIM_RUNS", environment.SIM_RUNS) ?? defaultRuns;
   const seed = readWholeNumber("SIM_SEED", environment.SIM_SEED);
   return seed === undefined ? { numRuns } : { numRuns, seed };
 }
