@@ -11,6 +11,8 @@ export type {
   RefusedLine,
   RelayLinkTimings,
   ReplicaStatus,
+  ResumePlan,
+  ResumePolicy,
   SessionCursor,
   SharedSession,
   WebSocketConstructor,

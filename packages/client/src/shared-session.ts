@@ -4,6 +4,8 @@ import {
   type CursorContext,
   createCursorContext,
   encodeCursor,
+  type ResumePlan,
+  type ResumePolicy,
   type RoomKeys,
   readCursors,
   type StoredLeaf,
@@ -140,6 +142,18 @@ export class OpenedSession implements SharedSession {
 
   getDeviceLeafId(): string | null {
     return this.storage.getDeviceLeaf();
+  }
+
+  planResume(policy: ResumePolicy): ResumePlan {
+    return this.storage.planResume(policy);
+  }
+
+  async resume(policy: ResumePolicy): Promise<ResumePlan> {
+    const plan = this.planResume(policy);
+    // Not a move of the view alone: whoever has seen the place and comes back must find it again, also when the work
+    // of the others has branched since and nothing could be fast-forwarded any more.
+    if (plan.kind !== "stay") await this.session.moveTo(plan.toId, undefined, plan.fromId);
+    return plan;
   }
 
   cursors(): SessionCursor[] {

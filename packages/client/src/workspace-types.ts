@@ -1,4 +1,5 @@
 import type { Session, SessionStorage, UpdateStore } from "@coppice/core";
+import type { ResumePlan as StorageResumePlan, ResumePolicy as StorageResumePolicy } from "@coppice/storage-yjs";
 
 /** One installation that writes: a stable id, a name people see, and whose it is. */
 export interface DeviceIdentity {
@@ -48,6 +49,12 @@ export interface SessionCursor {
   /** True for this very replica. */
   readonly self: boolean;
 }
+
+/** Where to go on in a session: `own`, `fast-forward` or `latest`, as `@coppice/storage-yjs` describes them. */
+export type ResumePolicy = StorageResumePolicy;
+
+/** What resuming a session would do or did. */
+export type ResumePlan = StorageResumePlan;
 
 /** A session as the workspace lists it. */
 export interface WorkspaceSession {
@@ -110,6 +117,17 @@ export interface SharedSession {
   getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined;
   /** The leaf this device would continue from; what other processes of the device wrote is included. */
   getDeviceLeafId(): string | null;
+  /**
+   * What resuming under a policy would do, by what is here now; nothing is written. Throws `not_synced` while this
+   * device has no place in the session.
+   */
+  planResume(policy: ResumePolicy): ResumePlan;
+  /**
+   * Goes on where the policy says and returns what that was. A move like any other: it leaves a `leaf` entry, so that
+   * it survives a restart, and settles when that is on this disk; with nothing to move to, nothing is written. Rejects
+   * `invalid_session` while an agent runs here and when the leaf has moved meanwhile, `not_synced` as `planResume`.
+   */
+  resume(policy: ResumePolicy): Promise<ResumePlan>;
   /** Live cursors, own one included. */
   cursors(): SessionCursor[];
   /** What is saved here and what is at the relay, at this moment. */

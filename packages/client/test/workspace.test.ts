@@ -195,6 +195,30 @@ describe("openWorkspace", () => {
   });
 });
 
+describe("resuming a session", () => {
+  it("[WS20] moves durably where another device went on, and writes nothing where it stays", async () => {
+    const { id, session } = await workspace.createSession({ cwd: "/" });
+    const mine = await session.appendMessage({ role: "user", content: "mine" });
+    await closeAll();
+    store = await openLmdbStore({ path: folder });
+    // The same store as another device: what it writes is there as if it had come from the relay.
+    workspace = await openWorkspace({ store, device: { id: "device-2", name: "phone" }, workspaceKey });
+    const theirs = await (await workspace.openSession(id)).session.appendMessage({ role: "user", content: "theirs" });
+    await closeAll();
+    await openAll();
+    const shared = await workspace.openSession(id);
+    expect(await shared.resume("own")).toMatchObject({ kind: "stay", toId: mine });
+    expect(await shared.storage.getEntries()).toHaveLength(2);
+    const plan = { kind: "fast-forward", fromId: mine, toId: theirs, entries: 1, deviceIds: ["device-2"] };
+    expect(shared.planResume("fast-forward")).toEqual(plan);
+    expect(await shared.resume("fast-forward")).toEqual(plan);
+    expect(await shared.storage.getLeafId()).toBe(theirs);
+    await closeAll();
+    await openAll();
+    expect(await (await workspace.openSession(id)).storage.getLeafId()).toBe(theirs);
+  });
+});
+
 /** Bytes that do not compress, the same ones at every call. */
 function makeNoise(byteLength: number): Buffer {
   return createCipheriv("aes-256-ctr", workspaceKey, new Uint8Array(16)).update(Buffer.alloc(byteLength));

@@ -6,6 +6,8 @@ export interface StoredLeaf {
   readonly leafId: string | null;
   /** The device's own last record when this was stored; null: it had none. */
   readonly ownRecordId: string | null;
+  /** Of a device that had no record of its own: the record of another that it took its place from. */
+  readonly sinceRecordId?: string;
 }
 
 /** Where a device keeps its leaf of a session. */
@@ -97,14 +99,22 @@ export class DeviceLeaf {
     }
     if (ownLast !== undefined) return { leafId: leafEffect(ownLast), isSettled: true };
     if (this.isCreator) return { leafId: null, isSettled: true };
-    // A leaf record that points nowhere, by accident or malice, must not leave every new device without a place.
-    const last = findLastNode(log.nodes, (node) => {
-      const effect = leafEffect(node);
-      return effect === null || log.isKnown(effect);
-    });
+    const last = findLastOfAll(log);
     if (last === undefined) return { leafId: null, isSettled: false };
     const leafId = leafEffect(last);
-    return { leafId, isSettled: true, toStore: { leafId, ownRecordId: null } };
+    return { leafId, isSettled: true, toStore: { leafId, ownRecordId: null, sinceRecordId: last.id } };
+  }
+
+  /**
+   * Whether a record came after the one that put the device where it stands: its own last one or, while it has none,
+   * the one it took its place from. `find` looks an entry up.
+   */
+  isLater(node: EntryNode, log: LeafLog, find: (id: string) => EntryNode | undefined): boolean {
+    const sinceId = this.#stored?.sinceRecordId ?? this.#stored?.leafId;
+    const since = this.#findOwnLast(log) ?? (sinceId ? find(sinceId) : undefined);
+    if (since === undefined) return true;
+    const ahead = compareRanks(node, since, log.nodes.length);
+    return ahead === 0 ? log.nodes.indexOf(node) > log.nodes.indexOf(since) : ahead > 0;
   }
 
   #findOwnLast(log: LeafLog): EntryNode | undefined {
@@ -114,6 +124,14 @@ export class DeviceLeaf {
     }
     return this.#ownLast;
   }
+}
+
+/** The last record of all. One that points nowhere, by accident or malice, must not leave new devices without a place. */
+export function findLastOfAll(log: LeafLog): EntryNode | undefined {
+  return findLastNode(log.nodes, (node) => {
+    const effect = leafEffect(node);
+    return effect === null || log.isKnown(effect);
+  });
 }
 
 /** The node with the greatest (`n`, position) among those that pass. A copy that is not shown counts: it is a record. */
@@ -134,6 +152,6 @@ function compareRanks(a: EntryNode, b: EntryNode, recordCount: number): number {
 }
 
 /** The leaf after a record: its target for a `leaf` record, itself for every other. */
-function leafEffect(node: EntryNode): string | null {
+export function leafEffect(node: EntryNode): string | null {
   return node.type === "leaf" ? (node.targetId ?? null) : node.id;
 }

@@ -8,6 +8,7 @@ export { pureRecordCrypto } from "./record-crypto.ts";
 export type { RecordFields, RecordHeader } from "./record-header.ts";
 export type { LogChange, LogRecord, RecordRun } from "./record-log.ts";
 export { ENTRIES_NAME, MAX_TRANSACTION_BYTES, RecordLog } from "./record-log.ts";
+export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
 export type { EntryConflict, UnreadableCounts, YjsSessionStorageOptions } from "./yjs-session-storage.ts";

@@ -12,7 +12,7 @@ import {
   TreeSessionStorage,
 } from "@coppice/core";
 import type * as Y from "yjs";
-import { DeviceLeaf, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
+import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
 import { createUnreadableEntry, type EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
 import { PayloadCache } from "./payload-cache.ts";
 import {
@@ -27,6 +27,7 @@ import type { RecordCrypto } from "./record-crypto.ts";
 import type { RecordHeader } from "./record-header.ts";
 import { type LogChange, type LogRecord, RecordLog } from "./record-log.ts";
 import { RecordNumbers } from "./record-numbers.ts";
+import { planResume, type ResumePlan, type ResumePolicy } from "./resume.ts";
 import type { RoomKeys } from "./room-keys.ts";
 import { SessionHeaderChoice } from "./session-header-choice.ts";
 
@@ -210,6 +211,22 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
    */
   getDeviceLeaf(): string | null {
     return this.#isSynced ? this.#deviceLeaf.find(this.#leafLog()) : null;
+  }
+
+  /**
+   * What resuming under a policy would do to this replica's leaf, as things stand; nothing is written. Moving there is
+   * `setLeafId` as for any move. Throws `not_synced` while the replica has no leaf.
+   */
+  planResume(policy: ResumePolicy): ResumePlan {
+    this.#requireSynced();
+    const log = this.#leafLog();
+    return planResume(policy, {
+      deviceId: this.#options.deviceId,
+      leafId: this.leafId,
+      childrenOf: (id) => this.tree.children(id),
+      isLater: (node) => this.#deviceLeaf.isLater(node, log, (id) => this.tree.get(id)),
+      lastNode: () => findLastOfAll(log),
+    });
   }
 
   /** The device that wrote an entry; undefined for an unknown id. */

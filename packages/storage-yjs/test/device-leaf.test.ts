@@ -126,7 +126,7 @@ describe("my leaf is mine", () => {
     const ownLeaf = new TestLeafStore();
     let b = await openReplica("device-b", { log: [...a.log], ownLeaf });
     expect(await b.storage.getLeafId()).toBe("a2");
-    expect(ownLeaf.leaf).toEqual({ leafId: "a2", ownRecordId: null });
+    expect(ownLeaf.leaf).toEqual({ leafId: "a2", ownRecordId: null, sinceRecordId: "a2" });
     await appendChain(a, "a3");
     deliver(a, b);
     expect(await b.storage.getLeafId()).toBe("a2");

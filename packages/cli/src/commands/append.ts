@@ -4,6 +4,7 @@ import { describeEntry } from "../entry-line.ts";
 import { toSessionReference, toShape } from "../json-shapes.ts";
 import { findWritableSession, withHome } from "../open-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
+import { parseResumePolicy, remarkResumed, resumeArg, toResumedShape } from "../resume-option.ts";
 import { SaveReport } from "../save-report.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -20,16 +21,20 @@ export const appendCommand: CliCommand = defineCliCommand({
       description: "Who says it: user, assistant, system, or a role of your own",
       valueHint: "ROLE",
     },
+    resume: resumeArg,
   },
   examples: ["coppice append 'Fix the flaky login test' --role user 'Try fixing the mock'"],
-  run: ({ session: reference, text, role }, context) =>
+  run: ({ session: reference, text, role, resume }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
+      const policy = parseResumePolicy(resume);
       if (role.trim() === "")
         throw new UsageError("--role is empty; write --role user, or the role of whoever says it.");
       const said = text === "-" ? (await readStandardInput(context.stdin)).trimEnd() : text;
       if (said === "") throw new UsageError("The text is empty; write what is said after the role, in quotes.");
       const { listed, session } = await findWritableSession(opened, reference, context);
+      const plan = await session.resume(policy);
+      remarkResumed(output, plan, opened.workspace.deviceNames());
       const model = role === assistantRole ? (await session.session.buildContext()).model : null;
       const entryId = await session.session.appendMessage(makeMessage(role, said, model));
       const report = new SaveReport(output, opened.home);
@@ -38,7 +43,12 @@ export const appendCommand: CliCommand = defineCliCommand({
       if (entry !== undefined) output.print(`${describeEntry(entry).mark}  ${entryId}`);
       report.print();
       output.printJson(
-        toShape("append", { session: toSessionReference(listed), entryId, waiting: report.waitingEntries }),
+        toShape("append", {
+          session: toSessionReference(listed),
+          entryId,
+          waiting: report.waitingEntries,
+          ...toResumedShape(plan),
+        }),
       );
     }),
 });
