@@ -1,5 +1,3 @@
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import {
   type CloseReason,
   closeCodes,
@@ -11,8 +9,9 @@ import {
   protocolVersion,
 } from "@coppice/wire";
 import type { Logger } from "pino";
-import type { RawData, WebSocket } from "ws";
+import type { RawData } from "ws";
 import type { Refusal } from "./authorize.ts";
+import type { ClientSocket, ClientTransport } from "./client-socket.ts";
 import { type DraftBudget, spendOnDraft } from "./draft-budget.ts";
 import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-requests.ts";
 import { Inbox } from "./inbox.ts";
@@ -24,9 +23,9 @@ import type { RoomLease } from "./rooms.ts";
 
 /** What a connection is made of. */
 export interface ConnectionOptions {
-  readonly socket: WebSocket;
+  readonly socket: ClientSocket;
   /** The stream beneath the socket. */
-  readonly transport: Duplex;
+  readonly transport: ClientTransport;
   readonly limits: RelayLimits;
   readonly counters: RelayCounters;
   readonly logger: Logger;
@@ -54,8 +53,8 @@ const reasonByFrameError: Readonly<Record<Exclude<FrameError, "awareness_too_big
  * when the connection has been let in and its room is there.
  */
 export class Connection implements RoomMember {
-  readonly #socket: WebSocket;
-  readonly #transport: Duplex;
+  readonly #socket: ClientSocket;
+  readonly #transport: ClientTransport;
   readonly #limits: RelayLimits;
   readonly #counters: RelayCounters;
   readonly #logger: Logger;
@@ -262,7 +261,7 @@ export class Connection implements RoomMember {
   ping(): void {
     if (this.#isClosed) return;
     // A pong stands behind whatever the client is sending: on a slow line a large record comes in for minutes.
-    const bytesRead = (this.#transport as Partial<Socket>).bytesRead ?? 0;
+    const bytesRead = this.#transport.bytesRead ?? 0;
     if (bytesRead > this.#bytesReadAtPing) this.#unansweredPings = 0;
     this.#bytesReadAtPing = bytesRead;
     if (this.#unansweredPings >= (this.#hasBacklog ? maxPingsBehindBacklog : 1)) {

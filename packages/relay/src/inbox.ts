@@ -1,4 +1,4 @@
-import type { WebSocket } from "ws";
+import type { ClientSocket } from "./client-socket.ts";
 
 /**
  * The frames a connection sent that are not handled yet. They are handled one after the other in the order they came,
@@ -6,7 +6,7 @@ import type { WebSocket } from "ws";
  * socket stops, so that the sender feels it and memory stays bounded.
  */
 export class Inbox {
-  readonly #socket: WebSocket;
+  readonly #socket: ClientSocket;
   readonly #maxBytes: number;
   readonly #frames: Uint8Array[] = [];
   #bytes = 0;
@@ -14,7 +14,7 @@ export class Inbox {
   #isRunning = false;
   #isClosed = false;
 
-  constructor(socket: WebSocket, maxBytes: number) {
+  constructor(socket: ClientSocket, maxBytes: number) {
     this.#socket = socket;
     this.#maxBytes = maxBytes;
   }

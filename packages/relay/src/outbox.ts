@@ -1,6 +1,5 @@
-import type { Duplex } from "node:stream";
 import { type AckPair, chunkStructs, encodeFrame, encodeUpdate, type StateVector } from "@coppice/wire";
-import { WebSocket } from "ws";
+import { type ClientSocket, type ClientTransport, openState } from "./client-socket.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { Room } from "./room.ts";
 
@@ -14,8 +13,8 @@ const keepAliveFrame = encodeFrame({ type: "awareness", states: [] });
  * memory however far behind it is, and misses nothing.
  */
 export class Outbox {
-  readonly #socket: WebSocket;
-  readonly #transport: Duplex;
+  readonly #socket: ClientSocket;
+  readonly #transport: ClientTransport;
   readonly #room: Room;
   readonly #limits: RelayLimits;
   readonly #self: object;
@@ -37,8 +36,8 @@ export class Outbox {
    * @param onReadFailure called when the log could not be read; nothing more will be sent
    */
   constructor(
-    socket: WebSocket,
-    transport: Duplex,
+    socket: ClientSocket,
+    transport: ClientTransport,
     room: Room,
     limits: RelayLimits,
     self: object,
@@ -138,7 +137,7 @@ export class Outbox {
   }
 
   #send(frame: Uint8Array): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+    if (this.#socket.readyState === openState) this.#socket.send(frame);
   }
 
   /** Sends the next thing that is due; false when nothing is. */
