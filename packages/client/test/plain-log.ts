@@ -31,7 +31,7 @@ export class PlainLog implements UpdateLog {
     return this.updates.length;
   }
 
-  async replaceUpTo(): Promise<void> {
+  async replaceRange(): Promise<void> {
     throw new Error("not used here");
   }
 

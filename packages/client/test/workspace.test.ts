@@ -241,7 +241,7 @@ class StoreWithFailingReads implements UpdateStore {
       append: (update) => log.append(update),
       read: (after) => log.read(after),
       lastSeq: () => log.lastSeq(),
-      replaceUpTo: (upTo, merged) => log.replaceUpTo(upTo, merged),
+      replaceRange: (from, to, merged) => log.replaceRange(from, to, merged),
       readDerived: (slot) => log.readDerived(slot),
       writeDerived: (slot, data) => log.writeDerived(slot, data),
       onForeignAppend: (listener) => log.onForeignAppend(listener),

@@ -26,10 +26,12 @@ export interface UpdateLog {
   /** Position of the last durable update; 0 when the log is empty. */
   lastSeq(): number;
   /**
-   * Replaces every update with `seq <= upTo` by one merged update at position `upTo`, atomically. Rejects with
-   * `not_found` when no update stands at `upTo`. The caller has verified that `merged` holds the same content.
+   * Replaces the updates with `from <= seq <= to` by one merged update at position `to`, atomically and durably. So what
+   * was appended at a position always stands in the first update at or behind it, and who remembers a position need not
+   * know of any merge. Rejects with `not_found` when no update stands at `to`. The caller has verified that `merged`
+   * holds the same content.
    */
-  replaceUpTo(upTo: number, merged: Uint8Array): Promise<void>;
+  replaceRange(from: number, to: number, merged: Uint8Array): Promise<void>;
   /** Data derived from the log under a name, or undefined. It may vanish at any time; the log alone is the truth. */
   readDerived(name: string): Promise<Uint8Array | undefined>;
   /** Stores derived data under a name; settles when it is written, not necessarily fsynced. */

@@ -64,7 +64,7 @@ class LmdbStore implements UpdateStore {
       isAlone: true,
       stage: (staged) => {
         const { lastSeq, isEmpty } = staged.head(name);
-        for (const seq of staged.tables.listSeqs(name, lastSeq))
+        for (const seq of staged.tables.listSeqs(name, 1, lastSeq))
           staged.add({ kind: "update", log: name, seq, bytes: undefined });
         for (const derived of staged.tables.listDerived(name))
           staged.add({ kind: "derived", log: name, name: derived, bytes: undefined });

@@ -136,9 +136,10 @@ export class LmdbTables {
     return slice;
   }
 
-  /** Positions at which an update stands, from the first to `upTo` inclusive. */
-  listSeqs(log: string, upTo: number): number[] {
-    return [...this.#updates.getKeys({ start: [log, 0], end: [log, upTo], inclusiveEnd: true })].map((key) => key[1]);
+  /** Positions from `from` to `to`, both inclusive, at which an update stands. */
+  listSeqs(log: string, from: number, to: number): number[] {
+    const keys = this.#updates.getKeys({ start: [log, from], end: [log, to], inclusiveEnd: true });
+    return [...keys].map((key) => key[1]);
   }
 
   listDerived(log: string): string[] {

@@ -72,7 +72,7 @@ export class LmdbUpdateLog implements UpdateLog {
     return this.#shared.lastSeq;
   }
 
-  async replaceUpTo(upTo: number, merged: Uint8Array): Promise<void> {
+  async replaceRange(from: number, to: number, merged: Uint8Array): Promise<void> {
     this.#assertOpen();
     const bytes = new Uint8Array(merged);
     const { name } = this.#shared;
@@ -82,11 +82,11 @@ export class LmdbUpdateLog implements UpdateLog {
         bytes: bytes.length,
         isAlone: true,
         stage: (staged) => {
-          const seqs = staged.tables.listSeqs(name, upTo);
-          if (seqs.pop() !== upTo)
-            throw new SessionError("not_found", `The log ${name} has no update at position ${upTo}.`);
+          const seqs = staged.tables.listSeqs(name, from, to);
+          if (seqs.pop() !== to)
+            throw new SessionError("not_found", `The log ${name} has no update at position ${to}.`);
           for (const seq of seqs) staged.add({ kind: "update", log: name, seq, bytes: undefined });
-          staged.add({ kind: "update", log: name, seq: upTo, bytes });
+          staged.add({ kind: "update", log: name, seq: to, bytes });
         },
       }),
     );

@@ -8,6 +8,8 @@ export interface StoreHooks {
   beforeOpen?: (log: string) => Promise<void>;
   /** Called when reading begins, with the position to read after. */
   beforeRead?: (log: string, after: number) => Promise<void>;
+  /** Called before a range is replaced by a merged update. */
+  beforeMerge?: (log: string, from: number, to: number) => Promise<void>;
 }
 
 /**
@@ -103,15 +105,19 @@ class MemoryUpdateLog implements UpdateLog {
 
   async *read(after = 0): AsyncIterable<StoredUpdate> {
     await this.#store.hooks.beforeRead?.(this.#name, after);
-    for (const stored of this.#updates.slice(after)) yield stored;
+    for (const stored of this.#updates.filter(({ seq }) => seq > after)) yield stored;
   }
 
   lastSeq(): number {
     return this.#updates.at(-1)?.seq ?? 0;
   }
 
-  async replaceUpTo(): Promise<void> {
-    throw new SessionError("storage", "a relay does not merge its logs");
+  async replaceRange(from: number, to: number, merged: Uint8Array): Promise<void> {
+    await this.#store.hooks.beforeMerge?.(this.#name, from, to);
+    const first = this.#updates.findIndex(({ seq }) => seq >= from);
+    const last = this.#updates.findIndex(({ seq }) => seq === to);
+    if (last === -1) throw new SessionError("not_found", `log ${this.#name} has nothing at ${to}`);
+    this.#updates.splice(first, last - first + 1, { seq: to, update: merged.slice() });
   }
 
   async readDerived(name: string): Promise<Uint8Array | undefined> {
