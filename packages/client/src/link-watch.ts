@@ -9,8 +9,10 @@ export interface LinkState {
   readonly probedAt: number;
   /** When records were last sent again. */
   readonly resentAt: number;
-  /** When the vectors were last compared. */
-  readonly resyncedAt: number;
+  /** When both sides were last compared. */
+  readonly askedAt: number;
+  /** When a digest was sent that is not answered; undefined: none is out. */
+  readonly digestAskedAt: number | undefined;
   /** Durable records without an acknowledgement. */
   readonly pending: number;
   /** True while bytes wait in the socket for the network, or a large message is on its way to us. */
@@ -19,6 +21,8 @@ export interface LinkState {
   readonly countsBytes: boolean;
   /** True while records are held back whose predecessors have not come. */
   readonly isWaiting: boolean;
+  /** Questions since something last arrived. */
+  readonly fruitlessQuestions: number;
 }
 
 /** Times a link goes by, in ms. */
@@ -29,7 +33,7 @@ export interface LinkWatchTimings {
 }
 
 /** What to do about a connection now. */
-export type LinkVerdict = "give_up" | "resend" | "ask_missing" | "probe" | "nothing";
+export type LinkVerdict = "give_up" | "resend" | "ask_missing" | "compare" | "probe" | "nothing";
 
 /** A relay sends something every 20 s by itself; our own questions queue behind what we send. */
 const maxSilenceWhileBusyMs = 25_000;
@@ -49,7 +53,18 @@ export function judgeLink(state: LinkState, { resendAfterMs, resyncIntervalMs }:
   const stuckMs = pending > 0 ? now - state.progressAt : 0;
   if (stuckMs > 2 * resendAfterMs) return "give_up";
   if (stuckMs > resendAfterMs && now - state.resentAt > resendAfterMs) return "resend";
-  if (now - state.resyncedAt > (state.isWaiting ? resendAfterMs / 2 : resyncIntervalMs)) return "ask_missing";
-  if (silentMs > resendAfterMs && now - state.probedAt > resendAfterMs) return "probe";
+  if (state.digestAskedAt !== undefined && now - state.digestAskedAt > 2 * resendAfterMs) return "give_up";
+  const askedMs = now - state.askedAt;
+  if (state.isWaiting && askedMs > askAgainAfterMs(state.fruitlessQuestions, resendAfterMs, resyncIntervalMs))
+    return "ask_missing";
+  if (askedMs > resyncIntervalMs) return "compare";
+  // Where the question is a message, the relay's own beat has to be missing before it is worth one.
+  const probeAfterMs = countsBytes ? resendAfterMs : maxSilenceUncountedMs - resendAfterMs;
+  if (silentMs > probeAfterMs && now - state.probedAt > resendAfterMs) return "probe";
   return "nothing";
+}
+
+/** What is missing may be on no relay: each fruitless question doubles the wait for the next, up to the quiet interval. */
+function askAgainAfterMs(fruitlessQuestions: number, resendAfterMs: number, resyncIntervalMs: number): number {
+  return Math.min((resendAfterMs / 4) * 2 ** fruitlessQuestions, resyncIntervalMs);
 }

@@ -1,28 +1,14 @@
 import { SessionError } from "@coppice/core";
-import {
-  chunkStructs,
-  closeCodes,
-  encodeFrame,
-  encodeUpdate,
-  type Frame,
-  orderStructs,
-  parseFrame,
-  parseUpdate,
-  protocolVersion,
-  type StateVector,
-  type Struct,
-  type UpdateLimits,
-} from "@coppice/wire";
+import { closeCodes, encodeFrame, type Frame, parseFrame } from "@coppice/wire";
 import * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import { type Awareness, applyAwarenessUpdate, encodeAwarenessUpdate } from "y-protocols/awareness";
 import { WebsocketProvider } from "y-websocket";
-import * as Y from "yjs";
-import type { Coverage } from "./coverage.ts";
 import { messageOf } from "./error-message.ts";
-import { readHeldClocks } from "./held-clocks.ts";
+import type { ClockVector } from "./held-records.ts";
 import { judgeLink } from "./link-watch.ts";
-import { type CountingSocket, createBinarySocketClass } from "./relay-socket.ts";
+import { type ConversationSubject, RelayConversation } from "./relay-conversation.ts";
+import { type BinarySocket, createBinarySocketClass } from "./relay-socket.ts";
 import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 const defaultTimings: RelayLinkTimings = {
@@ -38,35 +24,27 @@ export type RelayLinkEvent =
   | { readonly type: "refused"; readonly code: number; readonly reason: string }
   | { readonly type: "synced"; readonly synced: boolean }
   | { readonly type: "coverage" }
+  /** The relay has other records than we do, by client id from these clocks on. The link is of no more use. */
+  | { readonly type: "contested"; readonly from: ClockVector }
   | { readonly type: "notice"; readonly code: number; readonly reason: string };
 
 /** What a link works on. */
-export interface RelayLinkOptions {
+export interface RelayLinkOptions extends ConversationSubject {
   /** Address of the relay without a trailing slash. */
   readonly relay: string;
   readonly roomId: string;
-  readonly doc: Y.Doc;
   readonly awareness: Awareness;
-  readonly coverage: Coverage;
   readonly webSocket: WebSocketConstructor;
-  /** Durable records that no acknowledgement covers. */
-  readonly countPending: () => number;
-  /** First clock that is not durable here, by client id. Only durable records are sent. */
-  readonly firstUnsavedClocks: () => ReadonlyMap<number, number>;
-  readonly flushed: () => Promise<void>;
   readonly onEvent: (event: RelayLinkEvent) => void;
   readonly timings?: Partial<RelayLinkTimings>;
 }
 
-/** The local document is trusted to be well-formed; only its size is without bound. */
-const localLimits: UpdateLimits = {
-  maxStructs: Number.MAX_SAFE_INTEGER,
-  maxClients: Number.MAX_SAFE_INTEGER,
-  maxRecordBytes: Number.MAX_SAFE_INTEGER,
-};
 /** Message numbers the provider hands to handlers: y-websocket's sync, awareness and auth, and ours. */
 const handledMessages = [0, 1, 2, 67];
 const awarenessMessage = 1;
+
+/** Somebody may come in between again and again while we look; after so many times it is not that. */
+const maxConflictCloses = 3;
 
 /** How often within `resendAfterMs` the watch looks. */
 const checksPerPeriod = 5;
@@ -92,15 +70,14 @@ export class RelayLink {
   readonly #timings: RelayLinkTimings;
   readonly #provider: WebsocketProvider;
   readonly #timer: ReturnType<typeof setInterval>;
-  /** Until the first answer to this connection's question, an acknowledgement carries the relay's whole vector. */
-  #expectsWholeVector = false;
+  /** What is said on the present connection; undefined while there is none. */
+  #conversation: RelayConversation | undefined;
+  /** How often a connection was closed for conflicting history without the relay's own records showing where. */
+  #conflictCloses = 0;
   #isRefused = false;
   #isClosed = false;
-  /** Times of the watch, see `LinkState`. */
-  #progressAt = 0;
+  /** When a sign of life was last asked for. */
   #probedAt = 0;
-  #resentAt = 0;
-  #resyncedAt = 0;
   /** Bytes of this connection when last looked at, where the socket class counts them. */
   #bytesReceived = 0;
   /** Until when what was sent may be under way on the slowest line worth waiting for. */
@@ -117,14 +94,24 @@ export class RelayLink {
 
   /** Sends records that are durable here and not covered by the relay's acknowledgements; offline it does nothing. */
   send(update: Uint8Array): void {
-    if (!this.#provider.wsconnected) return;
-    this.#sendStructsOf(update, (client, clock) => clock >= this.#options.coverage.get(client));
+    this.#conversation?.sendUpdate(update);
+  }
+
+  /** Compares both sides now; without a connection it tries at once to get one. */
+  resync(): void {
+    if (this.#isRefused || this.#isClosed) return;
+    if (this.#conversation === undefined) this.reconnect();
+    else {
+      this.#probe();
+      this.#conversation.compare();
+    }
   }
 
   /** Closes the socket for good; the cursor is taken down first. Safe to call twice. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#conversation?.end();
     clearInterval(this.#timer);
     this.#options.awareness.setLocalState(null);
     this.#provider.destroy();
@@ -158,24 +145,39 @@ export class RelayLink {
       if (status === "connected") this.#greet();
     });
     provider.on("connection-close", () => {
+      this.#conversation?.end();
+      this.#conversation = undefined;
       this.#options.onEvent({ type: "synced", synced: false });
       if (!this.#isRefused && !this.#isClosed) this.#options.onEvent({ type: "connection", connection: "offline" });
     });
-    provider.on("closed", ({ code, reason }) => this.#refuse(code, reason));
+    provider.on("closed", ({ code, reason }) => this.#takeFinalClose(code, reason));
     return provider;
   }
 
-  /** Runs before the provider's own first SyncStep1: asks for acknowledgements, beginning with all the relay has. */
+  /**
+   * Conflicting history is asked about on the next connection, whose first question shows which records are contested.
+   * If it shows none, it is for good like every other final close.
+   */
+  #takeFinalClose(code: number, reason: string): void {
+    this.#conflictCloses += 1;
+    if (code === closeCodes.conflictingHistory && this.#conflictCloses <= maxConflictCloses) this.#provider.connect();
+    else this.#refuse(code, reason);
+  }
+
   #greet(): void {
-    this.#expectsWholeVector = true;
-    const now = Date.now();
-    this.#progressAt = now;
-    this.#probedAt = now;
-    this.#resentAt = now;
-    this.#resyncedAt = now;
+    this.#probedAt = Date.now();
     this.#bytesReceived = 0;
     this.#sendingUntil = 0;
-    this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [] });
+    this.#conversation = new RelayConversation(this.#options, {
+      send: (frame) => this.#sendFrame(frame),
+      synced: (synced) => this.#setSynced(synced),
+      coverageChanged: () => {
+        if (this.#options.countPending() === 0) this.#sendingUntil = 0;
+        this.#options.onEvent({ type: "coverage" });
+      },
+      contested: (from) => this.#options.onEvent({ type: "contested", from }),
+      failed: (error) => this.#refuse(closeCodes.badUpdate, messageOf(error)),
+    });
     // A relay that restarted knows no cursor: with a clock that has not moved, others would take ours for old news.
     const { awareness } = this.#options;
     awareness.setLocalState(awareness.getLocalState());
@@ -196,22 +198,26 @@ export class RelayLink {
   #takeFrame(frame: Frame, decoder: decoding.Decoder): void {
     switch (frame.type) {
       case "syncStep1":
-        this.#upload(frame.stateVector, () => this.#sendFrame({ type: "syncStep2", update: encodeUpdate([]) }));
+        this.#conversation?.takeSyncStep1(frame.stateVector);
         return;
       case "update":
       case "syncStep2":
-        this.#takeUpdate(frame.update, frame.type === "syncStep2");
+        this.#conversation?.takeUpdate(frame.update, frame.type === "syncStep2");
         return;
       case "awareness":
         applyAwarenessUpdate(this.#options.awareness, decoding.readVarUint8Array(decoder), this);
         return;
       case "ack":
-        this.#takeAck(new Map(frame.pairs.map(({ client, clock }) => [client, clock])));
+        this.#conversation?.takeAck(frame.pairs);
+        return;
+      case "digest":
+        this.#conversation?.takeDigest(frame.digest);
         return;
       case "permissionDenied":
         this.#refuse(closeCodes.forbidden, frame.reason);
         return;
       case "refused":
+        if (frame.code === closeCodes.unknownFrame && this.#conversation?.takeRefusalOfDigest() === true) return;
         // Something we sent was not taken and the connection stays: what it was stays pending, and that shows.
         this.#options.onEvent({ type: "notice", code: frame.code, reason: frame.reason });
         return;
@@ -220,77 +226,9 @@ export class RelayLink {
     }
   }
 
-  #takeUpdate(update: Uint8Array, isStep2: boolean): void {
-    const { doc, coverage } = this.#options;
-    const parsed = parseUpdate(update);
-    if (!parsed.ok) throw new SessionError("unknown", parsed.error);
-    for (const { client, clock } of parsed.value.structs) coverage.cover(client, clock + 1);
-    const wasWaiting = this.#isWaiting;
-    Y.applyUpdate(doc, update, this);
-    if (this.#isWaiting) {
-      // Something before these records is missing: the relay's whole answer closes the gap.
-      if (!wasWaiting) this.#askForMissing();
-      this.#setSynced(false);
-    } else if (isStep2) this.#setSynced(true);
-    this.#options.onEvent({ type: "coverage" });
-  }
-
-  get #isWaiting(): boolean {
-    return this.#options.doc.store.pendingStructs !== null;
-  }
-
   #setSynced(synced: boolean): void {
     this.#provider.synced = synced;
     this.#options.onEvent({ type: "synced", synced });
-  }
-
-  #takeAck(clocks: StateVector): void {
-    const { coverage } = this.#options;
-    if (this.#expectsWholeVector) {
-      this.#expectsWholeVector = false;
-      coverage.replace(clocks);
-    }
-    // An answer that says nothing new is a sign of life, not of our records being taken.
-    for (const [client, clock] of clocks) if (coverage.cover(client, clock)) this.#progressAt = Date.now();
-    if (this.#options.countPending() === 0) this.#sendingUntil = 0;
-    this.#options.onEvent({ type: "coverage" });
-  }
-
-  #askForMissing(): void {
-    this.#resyncedAt = Date.now();
-    this.#sendFrame({ type: "syncStep1", stateVector: readHeldClocks(this.#options.doc) });
-  }
-
-  /** Sends everything durable here that `known` lacks, parents first, in chunks; then calls `afterwards`. */
-  #upload(known: StateVector, afterwards: () => void = () => undefined): void {
-    this.#options
-      .flushed()
-      // The queue reports its own failure as a status; what is durable already can still be sent.
-      .catch(() => undefined)
-      .then(() => {
-        if (!this.#provider.wsconnected) return;
-        this.#sendStructsOf(Y.encodeStateAsUpdate(this.#options.doc, Y.encodeStateVector(new Map(known))), () => true);
-        afterwards();
-      })
-      .catch((error: unknown) => this.#refuse(closeCodes.badUpdate, messageOf(error)));
-  }
-
-  #sendStructsOf(update: Uint8Array, isWanted: (client: number, clock: number) => boolean): void {
-    const parsed = parseUpdate(update, localLimits);
-    if (!parsed.ok) throw new SessionError("invalid_session", `The local document cannot be sent: ${parsed.error}.`);
-    const { doc } = this.#options;
-    const unsaved = this.#options.firstUnsavedClocks();
-    const held = readHeldClocks(doc);
-    // Yjs encodes records that wait for others too; they came from the relay and are not ours to vouch for.
-    const isHeld = ({ client, clock }: Struct): boolean => clock < (held.get(client) ?? 0);
-    const isDurable = ({ client, clock }: Struct): boolean => clock < (unsaved.get(client) ?? Number.POSITIVE_INFINITY);
-    const structs = parsed.value.structs.filter(
-      (struct) => isWanted(struct.client, struct.clock) && isHeld(struct) && isDurable(struct),
-    );
-    const ordered = orderStructs(structs);
-    if (!ordered.ok)
-      throw new SessionError("invalid_session", "The local document cannot be sent: its records wait for each other.");
-    for (const { update: chunk } of chunkStructs(ordered.value)) this.#sendFrame({ type: "update", update: chunk });
   }
 
   #sendOwnCursor({ added, updated, removed }: AwarenessChanges): void {
@@ -304,21 +242,24 @@ export class RelayLink {
   }
 
   #sendBytes(bytes: Uint8Array): void {
-    const socket = this.#provider.ws;
-    if (this.#provider.wsconnected && socket !== null && socket.readyState === socket.OPEN) this.#sendOn(socket, bytes);
-  }
-
-  #sendOn(socket: WebSocket, bytes: Uint8Array): void {
-    // lib0 and Yjs allocate plain ArrayBuffers; their types do not say so.
-    socket.send(bytes as Uint8Array<ArrayBuffer>);
+    const socket = this.#socket;
+    if (socket === undefined || socket.readyState !== socket.OPEN) return;
+    socket.sendMessage(bytes);
     // The system takes megabytes from the socket at once and says nothing of how they fare on a slow line.
     this.#sendingUntil = Math.max(this.#sendingUntil, Date.now()) + bytes.length / slowestLineBytesPerMs;
   }
 
+  /** The open connection's socket. */
+  get #socket(): BinarySocket | undefined {
+    // The provider makes its sockets of the class it was given.
+    const socket = this.#provider.ws as BinarySocket | null;
+    return this.#provider.wsconnected && socket !== null ? socket : undefined;
+  }
+
   /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks, and knows nothing of acknowledgements. */
   #watch(): void {
-    const socket: CountingSocket | null = this.#provider.ws;
-    if (!this.#provider.wsconnected || socket === null) return;
+    const [socket, conversation] = [this.#socket, this.#conversation];
+    if (socket === undefined || conversation === undefined) return;
     const now = Date.now();
     const { bytesReceived } = socket;
     const receivedNow = (bytesReceived ?? 0) - this.#bytesReceived;
@@ -327,37 +268,43 @@ export class RelayLink {
     if (receivedNow > 0) this.#provider.wsLastMessageReceived = now;
     const isBusy = socket.bufferedAmount > 0 || receivedNow > smallFrameBytes || now < this.#sendingUntil;
     const pending = this.#options.countPending();
-    if (pending === 0 || isBusy) this.#progressAt = now;
+    if (pending === 0 || isBusy) conversation.progressAt = now;
     const verdict = judgeLink(
       {
         now,
         heardAt: this.#provider.wsLastMessageReceived,
-        progressAt: this.#progressAt,
+        progressAt: conversation.progressAt,
         probedAt: this.#probedAt,
-        resentAt: this.#resentAt,
-        resyncedAt: this.#resyncedAt,
+        resentAt: conversation.resentAt,
+        askedAt: conversation.askedAt,
+        digestAskedAt: conversation.digestAskedAt,
         pending,
         isBusy,
         countsBytes: bytesReceived !== undefined,
-        isWaiting: this.#isWaiting,
+        isWaiting: conversation.isWaiting,
+        fruitlessQuestions: conversation.fruitlessQuestions,
       },
       this.#timings,
     );
     if (verdict === "give_up") this.reconnect();
-    else if (verdict === "ask_missing") this.#askForMissing();
-    else if (verdict === "resend") {
-      this.#resentAt = now;
-      this.#upload(this.#options.coverage.entries());
-    } else if (verdict === "probe") {
-      this.#probedAt = now;
-      this.#sendFrame({ type: "ackRequest", version: protocolVersion, clients: [this.#options.doc.clientID] });
-    }
+    else if (verdict === "ask_missing") conversation.ask();
+    else if (verdict === "resend") conversation.resend();
+    else if (verdict === "compare") conversation.compare();
+    else if (verdict === "probe") this.#probe();
+  }
+
+  /** Asks for a sign of life: below the messages where the socket can. */
+  #probe(): void {
+    this.#probedAt = Date.now();
+    const socket = this.#socket;
+    if (socket?.ping !== undefined) socket.ping();
+    else this.#conversation?.compare();
   }
 
   /** Leaves the connection at once, dead or not, and makes a new one: closing it in order would wait for the other side. */
   reconnect(): void {
     if (this.#isRefused || this.#isClosed) return;
-    const socket: CountingSocket | null = this.#provider.ws;
+    const socket = this.#provider.ws as BinarySocket | null;
     this.#provider.disconnect();
     socket?.terminate?.();
     this.#provider.connect();
@@ -366,6 +313,7 @@ export class RelayLink {
   #refuse(code: number, reason: string): void {
     if (this.#isRefused) return;
     this.#isRefused = true;
+    this.#conversation?.end();
     this.#provider.disconnect();
     this.#options.onEvent({ type: "refused", code, reason });
   }

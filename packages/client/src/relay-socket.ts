@@ -6,6 +6,14 @@ export type CountingSocket = WebSocket & {
   readonly bytesReceived?: number | undefined;
   /** Ends a dead connection without waiting for the other side. */
   terminate?(): void;
+  /** Asks for a sign of life below the messages. */
+  ping?(): void;
+};
+
+/** A socket of the class below. */
+export type BinarySocket = CountingSocket & {
+  /** Sends one of our own messages. */
+  sendMessage(bytes: Uint8Array): void;
 };
 
 /** The part of `ws` that shows the connection beneath. */
@@ -14,7 +22,8 @@ interface UpgradingSocket {
 }
 
 /**
- * A socket class for `WebsocketProvider`. Text frames never reach the provider: its handler makes a `Uint8Array` of the
+ * A socket class for `WebsocketProvider`. Of what the provider sends by itself (a question that takes all we hold for
+ * the relay's, cursors of others) nothing goes out: what is said and when is ours. Text frames never reach the provider: its handler makes a `Uint8Array` of the
  * string and dies of an uncaught exception; our relay sends none, and whoever does is not a relay. Where the class is
  * `ws`, received bytes are counted, so that a large record on a slow line is not taken for silence.
  */
@@ -27,6 +36,14 @@ export function createBinarySocketClass(Base: WebSocketConstructor, onTextFrame:
       (this as UpgradingSocket).once?.("upgrade", ({ socket }) => {
         this.#transport = socket;
       });
+    }
+
+    /** The provider's. */
+    override send(): void {}
+
+    sendMessage(bytes: Uint8Array): void {
+      // lib0 and Yjs allocate plain ArrayBuffers; their types do not say so.
+      super.send(bytes as Uint8Array<ArrayBuffer>);
     }
 
     get bytesReceived(): number | undefined {

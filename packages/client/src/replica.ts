@@ -1,10 +1,10 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
-import { Coverage } from "./coverage.ts";
+import { type Coverage, coverageSlot, decodeCoverage, encodeCoverage } from "./coverage.ts";
 import { DurableQueue, type OwnRange } from "./durable-queue.ts";
 import { messageOf } from "./error-message.ts";
-import { readHeldClocks } from "./held-clocks.ts";
+import { readHeldClocks } from "./held-records.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
 import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
 
@@ -23,8 +23,6 @@ export interface OpenReplicaOptions {
   readonly clientId?: number | undefined;
 }
 
-/** Derived data of a log: which records the relay has acknowledged, as a Yjs state vector. */
-const coverageSlot = "coverage";
 const readRetryDelayMs = 1_000;
 
 /**
@@ -74,8 +72,7 @@ export class Replica {
 
   /** Opens the room's local copy; settles when its log is loaded. Nothing is sent before `connect`. */
   static async open(options: OpenReplicaOptions): Promise<Replica> {
-    const coverage = await options.log.readDerived(coverageSlot);
-    const replica = new Replica(options, new Coverage(coverage && Y.decodeStateVector(coverage)));
+    const replica = new Replica(options, decodeCoverage(await options.log.readDerived(coverageSlot)));
     await replica.#pull();
     if (replica.#readError !== undefined) {
       const message = replica.#readError;
@@ -115,6 +112,11 @@ export class Replica {
       onEvent: (event) => this.#onLinkEvent(event),
       ...(timings === undefined ? {} : { timings }),
     });
+  }
+
+  /** Compares with the relay now; without a connection it tries at once to get one. */
+  resync(): void {
+    this.#link?.resync();
   }
 
   /** Settles when everything the document holds is durable here; rejects with the storage's error. */
@@ -279,7 +281,7 @@ export class Replica {
   async #writeCoverage(): Promise<void> {
     this.#isCoverageStale = false;
     try {
-      await this.#options.log.writeDerived(coverageSlot, Y.encodeStateVector(new Map(this.#coverage.entries())));
+      await this.#options.log.writeDerived(coverageSlot, encodeCoverage(this.#coverage));
     } catch {
       // Derived data may be missing at any time: it costs one question to the relay. A disk that is full shows where
       // entries are saved, and the next acknowledgement writes the coverage again.

@@ -206,6 +206,10 @@ export class OpenedSession implements SharedSession {
     return this.#options.replica.waitUntilAcknowledged(timeoutMs);
   }
 
+  resync(): void {
+    this.#options.replica.resync();
+  }
+
   close(): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = this.#close();

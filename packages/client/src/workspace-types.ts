@@ -138,6 +138,11 @@ export interface SharedSession {
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
   /** True when nothing is pending at the relay within `timeoutMs`. */
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
+  /**
+   * Compares with the relay now, or tries to reach it: for the moment when an app comes back to the foreground or the
+   * network has changed. Never more than a few small messages.
+   */
+  resync(): void;
   /** Settles when everything is on disk; closes the socket. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -190,6 +195,8 @@ export interface Workspace {
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
   /** As of a session, for the list: true when nothing of it is pending at the relay within `timeoutMs`. */
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
+  /** As of a session, for the list and every open session. */
+  resync(): void;
   /** Closes every open session, then the workspace; the store stays the caller's. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -150,6 +150,16 @@ class OpenedWorkspace implements Workspace {
     return this.#replica.waitUntilAcknowledged(timeoutMs);
   }
 
+  resync(): void {
+    this.#replica.resync();
+    for (const opening of this.#openedById.values())
+      opening.then(
+        (session) => session.resync(),
+        // Whoever opens it hears of that.
+        () => undefined,
+      );
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

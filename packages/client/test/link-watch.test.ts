@@ -8,11 +8,13 @@ const at = (now: number, more: Partial<LinkState> = {}): LinkState => ({
   progressAt: now,
   probedAt: now,
   resentAt: now,
-  resyncedAt: now,
+  askedAt: now,
+  digestAskedAt: undefined,
   pending: 0,
   isBusy: false,
   countsBytes: true,
   isWaiting: false,
+  fruitlessQuestions: 1,
   ...more,
 });
 
@@ -25,8 +27,8 @@ describe("judgeLink", () => {
     ["records unacknowledged for 6 s", { pending: 2, progressAt: 94_000, resentAt: 90_000 }, "resend"],
     ["the same, sent again a moment ago", { pending: 2, progressAt: 94_000, resentAt: 98_000 }, "nothing"],
     ["records unacknowledged for 11 s", { pending: 2, progressAt: 89_000, resentAt: 95_000 }, "give_up"],
-    ["a quiet half minute", { resyncedAt: 69_000 }, "ask_missing"],
-    ["records waiting for others, asked 3 s ago", { isWaiting: true, resyncedAt: 97_000 }, "ask_missing"],
+    ["a quiet half minute", { askedAt: 69_000 }, "compare"],
+    ["records waiting for others, asked 3 s ago", { isWaiting: true, askedAt: 97_000 }, "ask_missing"],
   ])("[CL6, CL12] %s", (_what, state, verdict) => {
     expect(judgeLink(at(100_000, state), timings)).toBe(verdict);
   });

@@ -150,7 +150,7 @@ describe("Replica", () => {
     ["a text frame", (relay: RawRelay) => relay.sockets[0]?.send("hello")],
     ["garbage", (relay: RawRelay) => relay.sockets[0]?.send(Uint8Array.of(0, 2, 255, 255, 255))],
     ["an update that deletes", (relay: RawRelay) => relay.sockets[0]?.send(Uint8Array.of(0, 2, 6, 0, 1, 5, 1, 0, 1))],
-    ["a final close code", (relay: RawRelay) => relay.sockets[0]?.close(4409, "conflicting history")],
+    ["a final close code", (relay: RawRelay) => relay.sockets[0]?.close(4403, "not for you")],
   ])("[CL9] %s ends the connection for good, and the status says so", async (_what, misbehave) => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
@@ -165,6 +165,20 @@ describe("Replica", () => {
     push(replica, 1);
     await replica.flushed();
     expect(replica.status().pending).toBe(1);
+  });
+
+  it("[CL9] conflicting history that no record of the relay's explains is for good after a few connections", async () => {
+    const relay = await openRelay((frame, answer, connection) => {
+      answerWithoutAcks(frame, answer);
+      if (frame.type === "update") relay.sockets[connection]?.close(4409, "conflicting history");
+    });
+    const replica = await openReplica(relay);
+    push(replica, 1);
+    await replica.flushed();
+    replica.connect();
+    await replica.waitFor(({ connection }) => connection === "refused", 30_000);
+    expect(replica.status()).toMatchObject({ connection: "refused", refused: { code: 4409 }, pending: 1 });
+    expect(relay.sockets).toHaveLength(4);
   });
 
   it("[CL9] a close code of the later kind is retried", async () => {
@@ -203,23 +217,26 @@ describe("Replica", () => {
     expect(second.awareness.clientID).toBe(second.doc.clientID);
   });
 
-  it("[CL12] a relay that falls silent is given up, one that answers questions is not", async () => {
-    let answers = true;
-    const relay = await openRelay((frame, answer) => {
-      if (answers) answerWithoutAcks(frame, answer);
-    });
+  it("[CL12] a relay that falls silent is given up, one that gives signs of life is not", async () => {
+    const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
     replica.connect();
     await until(replica, ({ synced }) => synced);
-    const isQuestion = ({ type }: { type: string }): boolean => type === "ackRequest";
-    const countQuestions = (): number => relay.frames.filter(({ frame }) => isQuestion(frame)).length;
-    while (countQuestions() < 5) await new Promise((resolve) => relay.sockets[0]?.once("message", resolve));
+    for (let pings = 0; pings < 5; pings += 1) await new Promise((resolve) => relay.sockets[0]?.once("ping", resolve));
     expect(replica.status()).toMatchObject({ connection: "online", synced: true });
     expect(relay.sockets).toHaveLength(1);
-    answers = false;
+    relay.sockets[0]?.pause();
     expect(await until(replica, ({ connection, synced }) => connection === "offline" && !synced)).toBe(true);
-    answers = true;
     expect(await until(replica, ({ synced }) => synced)).toBe(true);
+  });
+
+  it("[CL12] a relay that only pretends to live is given up when it leaves a comparison unanswered", async () => {
+    const relay = await openRelay(answerWithoutAcks);
+    const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100, resyncIntervalMs: 200 });
+    replica.connect();
+    await relay.waitForFrame(({ type }) => type === "digest");
+    expect(await until(replica, ({ connection }) => connection === "offline")).toBe(true);
+    expect(relay.sockets).toHaveLength(1);
   });
 
   it("[CL7] synced is not claimed while records wait for others, and what is missing is asked for until it comes", async () => {

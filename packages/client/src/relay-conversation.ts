@@ -1,0 +1,262 @@
+import { SessionError } from "@coppice/core";
+import {
+  type AckPair,
+  checkRecord,
+  digestStateVector,
+  encodeUpdate,
+  type Frame,
+  parseUpdate,
+  protocolVersion,
+  type StateVector,
+  type Struct,
+} from "@coppice/wire";
+import { sha256 } from "@noble/hashes/sha2.js";
+import * as Y from "yjs";
+import type { Coverage } from "./coverage.ts";
+import { type ClockVector, isSameBytes, readHeldClocks, readHeldRecord } from "./held-records.ts";
+import { judgeStructs } from "./relay-structs.ts";
+import { chunkUpload } from "./upload-structs.ts";
+
+/** What a conversation is about. */
+export interface ConversationSubject {
+  readonly doc: Y.Doc;
+  readonly coverage: Coverage;
+  /** Durable records that the coverage does not cover. */
+  readonly countPending: () => number;
+  /** First clock that is not durable here, by client id. Only durable records are sent. */
+  readonly firstUnsavedClocks: () => ClockVector;
+  readonly flushed: () => Promise<void>;
+}
+
+/** What a conversation does to the world. */
+export interface ConversationEffects {
+  send(frame: Frame): void;
+  /** The document holds all the relay told of, or not (any more). */
+  synced(synced: boolean): void;
+  coverageChanged(): void;
+  /** The relay has other records than we do, by client id from these clocks on. Nothing more is said from here on. */
+  contested(from: ClockVector): void;
+  /** The document cannot be sent. */
+  failed(error: unknown): void;
+}
+
+/**
+ * What is said with the relay on one connection, and what of it is believed. Order matters: the relay's vector with its
+ * checks, then a question for everything that is not known to be the same on both sides, then its answer, and only then
+ * an upload. So a record that somebody else put at the place of one of ours is seen before ours is sent (SPEC CL41).
+ */
+export class RelayConversation {
+  readonly #subject: ConversationSubject;
+  readonly #effects: ConversationEffects;
+  /** Until the first acknowledgement, which carries the relay's whole vector. */
+  #expectsWholeVector = true;
+  /** What the relay holds by its own word. */
+  readonly #relayClocks = new Map<number, number>();
+  #hasAsked = false;
+  #hasAnswer = false;
+  /** What the relay asked for before it had answered. */
+  #owedUpload: StateVector | undefined;
+  /** Records were left out because those before them have not been compared. */
+  #isUnsure = false;
+  #isOver = false;
+  #knowsDigest = true;
+  /** Times for the watch, see `LinkState`. */
+  progressAt: number;
+  resentAt: number;
+  askedAt: number;
+  digestAskedAt: number | undefined;
+  /** Questions since something last arrived. */
+  fruitlessQuestions = 0;
+
+  constructor(subject: ConversationSubject, effects: ConversationEffects) {
+    this.#subject = subject;
+    this.#effects = effects;
+    const now = Date.now();
+    this.progressAt = now;
+    this.resentAt = now;
+    this.askedAt = now;
+    effects.send({ type: "ackRequest", version: protocolVersion, clients: [] });
+    // With nothing to compare the question need not wait for the vector.
+    if (subject.countPending() === 0) this.ask();
+  }
+
+  /** True while records are held back whose predecessors have not come, or are not known to be ours. */
+  get isWaiting(): boolean {
+    return this.#isUnsure || this.#subject.doc.store.pendingStructs !== null;
+  }
+
+  /** Nothing more is said or believed. Safe to call twice. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** Sends an update of the local document as far as it is durable here and not covered. */
+  sendUpdate(update: Uint8Array): void {
+    // Before the first answer nobody knows whether the places are free; the upload that follows it holds this too.
+    if (!this.#hasAnswer) return;
+    this.#sendStructsOf(update, ({ client, clock }) => clock >= this.#subject.coverage.get(client));
+  }
+
+  /** Sends everything again that is not covered. */
+  resend(): void {
+    this.resentAt = Date.now();
+    if (!this.#hasAsked) this.ask();
+    else this.#upload(this.#subject.coverage.entries());
+  }
+
+  /** Asks for all the relay has and we do not, and for what nobody has compared yet. */
+  ask(): void {
+    this.#hasAsked = true;
+    this.askedAt = Date.now();
+    this.fruitlessQuestions += 1;
+    const stateVector = readHeldClocks(this.#subject.doc);
+    for (const client of stateVector.keys()) {
+      const covered = this.#subject.coverage.get(client);
+      if (covered < (stateVector.get(client) ?? 0) && covered < (this.#relayClocks.get(client) ?? 0))
+        stateVector.set(client, covered);
+    }
+    this.#effects.send({ type: "syncStep1", stateVector });
+  }
+
+  /** Compares both sides by 8 bytes where that can tell something, else by the vectors. */
+  compare(): void {
+    const { doc, countPending, firstUnsavedClocks } = this.#subject;
+    if (!this.#knowsDigest || this.isWaiting || countPending() > 0 || firstUnsavedClocks().size > 0) {
+      this.ask();
+      return;
+    }
+    this.askedAt = Date.now();
+    this.digestAskedAt = this.askedAt;
+    this.#effects.send({ type: "digest", digest: digestStateVector(readHeldClocks(doc), sha256) });
+  }
+
+  /** The relay's digest: a difference is looked into, unless it is what we are about to send. */
+  takeDigest(digest: Uint8Array): void {
+    const { doc, countPending, firstUnsavedClocks } = this.#subject;
+    this.digestAskedAt = undefined;
+    if (this.#isOver || countPending() > 0 || firstUnsavedClocks().size > 0) return;
+    if (!isSameBytes(digest, digestStateVector(readHeldClocks(doc), sha256))) this.ask();
+  }
+
+  /** The relay refused something and stays: an earlier version refuses digests. Returns whether that explains it. */
+  takeRefusalOfDigest(): boolean {
+    if (this.digestAskedAt === undefined) return false;
+    this.digestAskedAt = undefined;
+    this.#knowsDigest = false;
+    this.ask();
+    return true;
+  }
+
+  /** The relay asks for what it lacks. */
+  takeSyncStep1(known: StateVector): void {
+    for (const [client, clock] of known) this.#relayClocks.set(client, clock);
+    if (this.#subject.coverage.lowerTo(known)) this.#effects.coverageChanged();
+    if (!this.#hasAsked) this.ask();
+    if (this.#hasAnswer) this.#answer(known);
+    else this.#owedUpload = known;
+  }
+
+  /** Records from the relay. Throws when they do not follow the grammar. */
+  takeUpdate(update: Uint8Array, isStep2: boolean): void {
+    const { doc, coverage } = this.#subject;
+    const parsed = parseUpdate(update);
+    if (!parsed.ok) throw new SessionError("unknown", parsed.error);
+    if (this.#isOver) return;
+    const { structs } = parsed.value;
+    const { fitting, isUnsure, isNews, contested } = judgeStructs(structs, doc, coverage);
+    if (contested.size > 0) {
+      this.end();
+      this.#effects.contested(contested);
+      return;
+    }
+    const wasWaiting = this.isWaiting;
+    if (fitting.length === structs.length) Y.applyUpdate(doc, update, this);
+    else if (fitting.length > 0) Y.applyUpdate(doc, encodeUpdate(fitting), this);
+    if (isNews || fitting.some(({ client, clock }) => clock < Y.getState(doc.store, client)))
+      this.fruitlessQuestions = 0;
+    if (isStep2) this.#hasAnswer = true;
+    if (isStep2 || isUnsure) this.#isUnsure = isUnsure;
+    // The question goes by what the relay has, which these records show before it says so.
+    if (isUnsure) for (const { client, clock } of structs) this.#noteRelayClock(client, clock + 1);
+    if (this.isWaiting) {
+      // Something before these records is missing or not compared: the relay's whole answer settles it.
+      if (!wasWaiting || this.fruitlessQuestions === 0) this.ask();
+      this.#effects.synced(false);
+    } else if (isStep2) this.#effects.synced(true);
+    this.#effects.coverageChanged();
+    if (this.#hasAnswer && this.#owedUpload !== undefined) {
+      const known = this.#owedUpload;
+      this.#owedUpload = undefined;
+      this.#answer(known);
+    }
+  }
+
+  /** How far the relay holds records, with a check of the last one of each client id. */
+  takeAck(pairs: readonly AckPair[]): void {
+    if (this.#isOver) return;
+    const { coverage, doc } = this.#subject;
+    const isWhole = this.#expectsWholeVector;
+    this.#expectsWholeVector = false;
+    for (const { client, clock } of pairs) this.#relayClocks.set(client, clock);
+    // A relay that lost records may have got others since: only what is checked now counts from here on.
+    const isTrusted = !(isWhole && coverage.lowerTo(this.#relayClocks));
+    let isDoubtful = false;
+    for (const pair of pairs) {
+      const verdict = judgePair(pair, doc);
+      if (verdict === "other") {
+        // Where they begin to differ shows when the relay is asked for them.
+        if (pair.clock <= coverage.get(pair.client)) coverage.lower(pair.client, 0);
+        isDoubtful = true;
+      } else if (verdict === "same") {
+        // An answer that says nothing new is a sign of life, not of our records being taken.
+        if (coverage.raise(pair.client, pair.clock)) this.progressAt = Date.now();
+      } else if (!isTrusted || pair.client === doc.clientID) {
+        // The relay has more of it than we do. Of an id that only this replica uses, that is not ours.
+        coverage.lower(pair.client, 0);
+        isDoubtful = true;
+      }
+    }
+    if (!this.#hasAsked || (isDoubtful && (isWhole || this.fruitlessQuestions === 0))) this.ask();
+    this.#effects.coverageChanged();
+  }
+
+  #noteRelayClock(client: number, clock: number): void {
+    if (clock > (this.#relayClocks.get(client) ?? 0)) this.#relayClocks.set(client, clock);
+  }
+
+  #answer(known: StateVector): void {
+    this.#upload(known, () => this.#effects.send({ type: "syncStep2", update: encodeUpdate([]) }));
+  }
+
+  /** Sends everything durable here that `known` lacks, parents first, in chunks; then calls `afterwards`. */
+  #upload(known: StateVector, afterwards: () => void = () => undefined): void {
+    const { doc, flushed } = this.#subject;
+    flushed()
+      // The queue reports its own failure as a status; what is durable already can still be sent.
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#isOver) return;
+        this.#sendStructsOf(Y.encodeStateAsUpdate(doc, Y.encodeStateVector(new Map(known))), () => true);
+        afterwards();
+      })
+      .catch((error: unknown) => this.#effects.failed(error));
+  }
+
+  #sendStructsOf(update: Uint8Array, isWanted: (struct: Struct) => boolean): void {
+    const { doc, firstUnsavedClocks } = this.#subject;
+    for (const chunk of chunkUpload(update, { doc, unsaved: firstUnsavedClocks(), isWanted }))
+      this.#effects.send({ type: "update", update: chunk });
+  }
+}
+
+/**
+ * Whether the relay's last record of a client id is ours; `unknown` where it has more than we do. A relay of an earlier
+ * version sends no check: its word alone is believed, as it was then (SPEC CL40).
+ */
+function judgePair({ client, clock, check }: AckPair, doc: Y.Doc): "same" | "other" | "unknown" {
+  if (clock === 0) return "same";
+  if (clock > Y.getState(doc.store, client)) return "unknown";
+  const held = readHeldRecord(doc, client, clock - 1);
+  if (check === null || held === undefined) return "same";
+  return isSameBytes(check, checkRecord(held.record, sha256)) ? "same" : "other";
+}
