@@ -11,6 +11,7 @@ import {
   pi,
 } from "./pi-packages.ts";
 import { createScriptedModel, type ScriptedModel } from "./scripted-model.ts";
+import { sharedPlaceMakers } from "./shared-places.ts";
 import type { Subject } from "./subject.ts";
 
 const startMs = Date.UTC(2026, 0, 2);
@@ -70,6 +71,22 @@ describe.each(generations)("AgentHarness of pi-agent-core %s", (generation) => {
       );
       for (const [index, step] of expected.entries()) expect(found[index]).toEqual(step);
       expect(found.length).toBe(expected.length);
+    },
+  );
+
+  it.each(Object.keys(sharedPlaceMakers))(
+    "[PI3, YS121] asks, keeps and refuses on Coppice's storage (%s) what it does on pi's own",
+    async (kind) => {
+      const place = await sharedPlaceMakers[kind]?.();
+      if (place === undefined) throw new Error(`no place ${kind}`);
+      onTestFinished(() => place.close());
+      const expected = await play(generation, createPiSubject(generation, await place.storage.getMetadata()));
+      const found = await play(
+        generation,
+        createCoppiceSubject(place, (storage) => openPiSession(generation, storage)),
+      );
+      expect(found).toEqual(expected);
+      if (kind.includes("foreign")) expect(place.foreignEntries).toBeGreaterThan(expected.length);
     },
   );
 

@@ -1,7 +1,7 @@
 import { buildSessionContext, Session, type SessionEntry, type SessionStorage } from "@coppice/core";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createStorage, storageKinds } from "./coppice-storages.ts";
-import { type LockstepOptions, runLockstep } from "./lockstep.ts";
+import { type LockstepCounts, type LockstepOptions, runLockstep } from "./lockstep.ts";
 import {
   createCoppiceSubject,
   createPiSubject,
@@ -10,6 +10,7 @@ import {
   openPiSession,
   toLockstepSession,
 } from "./pi-packages.ts";
+import { sharedPlaceMakers } from "./shared-places.ts";
 import { attempt, type LockstepSession, type Subject } from "./subject.ts";
 
 const seed = Number(process.env.SIM_SEED ?? 20_261_201);
@@ -34,7 +35,7 @@ async function expectLockstep(
   candidate: Subject,
   generation: Generation,
   options: Partial<LockstepOptions> = {},
-): Promise<void> {
+): Promise<LockstepCounts> {
   const { id, createdAt } = await candidate.session.getStorage().getMetadata();
   const reference = createPiSubject(generation, { id, createdAt });
   const { difference, counts } = await runLockstep(reference, candidate, {
@@ -50,6 +51,7 @@ async function expectLockstep(
   expect(counts.refusals).toBeGreaterThan(steps / 50);
   expect(counts.moves).toBeGreaterThan(steps / 50);
   expect(counts.contexts).toBeGreaterThan(steps / 2);
+  return counts;
 }
 
 describe.each(generations)("Session of pi-agent-core %s", (generation) => {
@@ -64,6 +66,18 @@ describe.each(generations)("Session of pi-agent-core %s", (generation) => {
       },
     });
   });
+
+  it.each(Object.keys(sharedPlaceMakers))(
+    "[PI1, PI2, YS121] cannot tell Coppice's storage (%s) from pi's own",
+    async (kind) => {
+      const place = await sharedPlaceMakers[kind]?.();
+      if (place === undefined) throw new Error(`no place ${kind}`);
+      onTestFinished(() => place.close());
+      const candidate = createCoppiceSubject(place, (storage) => openPiSession(generation, storage));
+      const { entries } = await expectLockstep(candidate, generation);
+      if (kind.includes("foreign")) expect(place.foreignEntries).toBeGreaterThan(entries);
+    },
+  );
 });
 
 it("[PI2] Coppice's own Session does what pi-agent-core 0.80's does", async () => {

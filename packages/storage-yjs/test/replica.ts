@@ -87,14 +87,19 @@ export function syncAll(...replicas: Replica[]): void {
 
 /** Keeps two replicas in step: each update is applied to the other at once. Returns the function that stops it. */
 export function connect(a: Replica, b: Replica): () => void {
-  const link = (from: Replica, to: Replica) => {
+  return linkDocs(a.doc, b.doc);
+}
+
+/** As `connect`, for docs. */
+export function linkDocs(a: Y.Doc, b: Y.Doc): () => void {
+  const link = (from: Y.Doc, to: Y.Doc) => {
     const forward = (update: Uint8Array, origin: unknown) => {
-      if (origin !== "remote") Y.applyUpdate(to.doc, update, "remote");
+      if (origin !== "remote") Y.applyUpdate(to, update, "remote");
     };
-    from.doc.on("update", forward);
-    return () => from.doc.off("update", forward);
+    Y.applyUpdate(to, Y.encodeStateAsUpdate(from, Y.encodeStateVector(to)), "remote");
+    from.on("update", forward);
+    return () => from.off("update", forward);
   };
-  syncAll(a, b);
   const stops = [link(a, b), link(b, a)];
   return () => {
     for (const stop of stops) stop();

@@ -1,4 +1,7 @@
+export { besideForeignWriter } from "./beside-foreign-writer.ts";
 export { describeSessionStorage } from "./describe-session-storage.ts";
+export type { ForeignWriterOptions } from "./foreign-writer.ts";
+export { createForeignIds, ForeignWriter, isForeignId } from "./foreign-writer.ts";
 export {
   childrenOf,
   labelOf,
