@@ -1,6 +1,7 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
+import { applyStoredUpdate } from "./apply-stored-update.ts";
 import { type Coverage, coverageSlot, decodeCoverage, encodeCoverage } from "./coverage.ts";
 import { DurableQueue, type OwnRange } from "./durable-queue.ts";
 import { messageOf } from "./error-message.ts";
@@ -64,7 +65,6 @@ export class Replica {
         this.#notify();
       },
     });
-    this.doc.on("update", (update, origin, _doc, transaction) => this.#onUpdate(update, origin, transaction));
     this.#stopWatchingLog = options.log.onForeignAppend(() => {
       void this.#pull();
     });
@@ -79,6 +79,8 @@ export class Replica {
       await replica.close();
       throw new SessionError("storage", message);
     }
+    // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
+    replica.doc.on("update", (update, origin, _doc, transaction) => replica.#onUpdate(update, origin, transaction));
     return replica;
   }
 
@@ -122,6 +124,16 @@ export class Replica {
   /** Settles when everything the document holds is durable here; rejects with the storage's error. */
   flushed(): Promise<void> {
     return this.#queue.flushed();
+  }
+
+  /** Data derived from the room's records that is kept beside its log; it may vanish at any time. */
+  readDerived(name: string): Promise<Uint8Array | undefined> {
+    return this.#options.log.readDerived(name);
+  }
+
+  /** Settles when it is written. */
+  writeDerived(name: string, data: Uint8Array): Promise<void> {
+    return this.#options.log.writeDerived(name, data);
   }
 
   /** The status now; every field comes from durable writes and acknowledgements. */
@@ -232,7 +244,7 @@ export class Replica {
     this.#pulling = this.#pulling.then(async () => {
       try {
         for await (const { seq, update } of this.#options.log.read(this.#appliedSeq)) {
-          if (!this.#ownSeqs.delete(seq)) Y.applyUpdate(this.doc, update, this.#options.log);
+          if (!this.#ownSeqs.delete(seq)) applyStoredUpdate(this.doc, update, this.#options.log);
           this.#appliedSeq = seq;
         }
         for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);

@@ -43,6 +43,9 @@ const longestSettlingMs = 1_500;
 /** A cursor on an entry with a longer id, in characters of JSON, is not shown: the relay takes no cursor of 16 KiB. */
 const maxShownIdChars = 2_000;
 
+/** Derived data of a room's log: the index of its session. */
+const indexSlot = "session-index";
+
 /** Values of this device in the store, per session; by its room, because a session id may be any text. */
 const leafKey = (roomId: string): string => `leaf/${roomId}`;
 const syncedKey = (roomId: string): string => `synced/${roomId}`;
@@ -62,6 +65,10 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
     ownLeaf: {
       read: () => storedLeaf,
       write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
+    },
+    indexSnapshot: {
+      read: () => replica.readDerived(indexSlot),
+      write: (snapshot) => replica.writeDerived(indexSlot, snapshot),
     },
     synced: isSynced,
   });

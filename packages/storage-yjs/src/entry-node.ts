@@ -3,12 +3,56 @@ import type { RecordProblem } from "./record-codec.ts";
 import type { RecordFields, RecordHeader } from "./record-header.ts";
 import type { LogRecord } from "./record-log.ts";
 
-/** An entry of the index: what the tree needs, who wrote it, and the record its payload is read from. */
-export interface EntryNode extends TreeNode {
-  readonly rank: number;
+/** What the index knows of an entry beside its record. */
+export type EntryNodeFields = Pick<
+  EntryNode,
+  | "id"
+  | "parentId"
+  | "type"
+  | "timestamp"
+  | "deviceId"
+  | "rank"
+  | "jsonBytes"
+  | "storedBytes"
+  | "targetId"
+  | "label"
+  | "name"
+>;
+
+/**
+ * An entry of the index: what the tree needs, who wrote it, and the record its payload is read from. A class, because
+ * there are as many as entries and objects of one shape are small and quick.
+ */
+export class EntryNode implements TreeNode {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly type: string;
+  readonly timestamp: string;
+  /** Device that wrote the record. */
   readonly deviceId: string;
-  readonly header: RecordHeader;
+  readonly rank: number;
+  /** As in the record's header: what opening the payload needs. */
+  readonly jsonBytes: number;
+  readonly storedBytes: number;
+  readonly targetId: string | null | undefined;
+  readonly label: string | undefined;
+  readonly name: string | undefined;
   readonly record: LogRecord;
+
+  constructor(fields: EntryNodeFields, record: LogRecord) {
+    this.id = fields.id;
+    this.parentId = fields.parentId;
+    this.type = fields.type;
+    this.timestamp = fields.timestamp;
+    this.deviceId = fields.deviceId;
+    this.rank = fields.rank;
+    this.jsonBytes = fields.jsonBytes;
+    this.storedBytes = fields.storedBytes;
+    this.targetId = fields.targetId;
+    this.label = fields.label;
+    this.name = fields.name;
+    this.record = record;
+  }
 }
 
 /** The index fields of an entry that is about to be written. */
@@ -20,10 +64,11 @@ export function entryToFields({ entry }: EntryRecord, deviceId: string, n: numbe
 
 /** The index entry of a record whose header has been opened. */
 export function headerToNode(header: RecordHeader, record: LogRecord): EntryNode {
-  const { id, parentId, type, timestamp, deviceId, n, targetId } = header;
-  const label = header.label ?? undefined;
-  const name = header.sessionName ?? undefined;
-  return { id, parentId, type, timestamp, targetId, label, name, rank: n, deviceId, header, record };
+  const { n, label, sessionName, ...fields } = header;
+  return new EntryNode(
+    { ...fields, targetId: header.targetId, rank: n, label: label ?? undefined, name: sessionName ?? undefined },
+    record,
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 export type { Cursor, CursorContext, CursorState } from "./cursor.ts";
 export { createCursorContext, decodeCursor, encodeCursor, readCursors } from "./cursor.ts";
 export type { OwnLeafStore, StoredLeaf } from "./device-leaf.ts";
+export type { IndexSnapshotStore } from "./index-keeper.ts";
 export type { PreparedRecord, RecordCodecOptions, RecordContent, RecordPlace, RecordProblem } from "./record-codec.ts";
 export { isNewer, MAX_RECORD_BYTES, RecordCodec } from "./record-codec.ts";
 export type { RecordCrypto } from "./record-crypto.ts";
@@ -11,5 +12,6 @@ export { ENTRIES_NAME, MAX_TRANSACTION_BYTES, RecordLog } from "./record-log.ts"
 export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
+export type { SliceOptions } from "./slices.ts";
 export type { EntryConflict, UnreadableCounts, YjsSessionStorageOptions } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";

@@ -43,6 +43,9 @@ export interface RecordContent extends RecordFields {
   readonly json: string;
 }
 
+/** What opening a payload needs of its record's header. */
+export type PayloadSizes = Pick<RecordHeader, "jsonBytes" | "storedBytes">;
+
 /** A record whose size is known and whose place is not yet. */
 export interface PreparedRecord {
   /** What `openHeader` will say of it. */
@@ -163,7 +166,7 @@ export class RecordCodec {
   }
 
   /** The exact JSON text of the record that stands at `place`, given its opened header. */
-  openPayload(record: Uint8Array, place: RecordPlace, header: RecordHeader): Result<string, RecordProblem> {
+  openPayload(record: Uint8Array, place: RecordPlace, header: PayloadSizes): Result<string, RecordProblem> {
     const split = this.#split(record);
     if (!split.ok) return split;
     const { prefix, flags, dictionaryId, headerPart, payloadPart } = split.value;

@@ -59,7 +59,7 @@ export class RecordLog {
     this.#doc = doc;
     this.#array = doc.getArray(ENTRIES_NAME);
     this.#onChange = onChange;
-    this.#takeNew(true);
+    this.#takeAll();
     doc.on("afterTransaction", this.#handleTransaction);
   }
 
@@ -119,6 +119,23 @@ export class RecordLog {
     if (transaction.deleteSet.clients.size > 0) this.#countForeign();
     this.#takeNew(!transaction.local);
   };
+
+  /** Reads the doc as it is: one walk through the list, whatever the clients in it. */
+  #takeAll(): void {
+    for (const client of this.#doc.store.clients.keys()) {
+      this.#seenClockByClient.set(client, Y.getState(this.#doc.store, client));
+    }
+    const records: LogRecord[] = [];
+    for (let item = this.#array._start; item !== null; item = item.right) {
+      if (isRecord(item)) {
+        this.#items.push(item);
+        records.push(toLogRecord(item));
+      } else {
+        this.#foreignCount += item.length;
+      }
+    }
+    if (records.length > 0) this.#onChange({ runs: [{ position: 0, records }], remote: true });
+  }
 
   /** Finds structs that have not been looked at, gives the records among them their positions, and tells. */
   #takeNew(remote: boolean): void {

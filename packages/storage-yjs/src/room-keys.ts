@@ -50,6 +50,11 @@ export function deriveCursorKey(roomKey: Uint8Array): Uint8Array {
   return derive(roomKey, "coppice v1 cursor key", "", KEY_BYTES);
 }
 
+/** The key that seals the index snapshot a device keeps of a room. */
+export function deriveIndexKey(roomKey: Uint8Array): Uint8Array {
+  return derive(roomKey, "coppice v1 index key", "", KEY_BYTES);
+}
+
 /** HKDF-SHA256 without salt; info = purpose, a zero byte, the subject. No purpose holds a zero byte, so none collide. */
 function derive(key: Uint8Array, purpose: string, subject: string, length: number): Uint8Array {
   if (key.length !== KEY_BYTES) throw new RangeError(`A key has ${KEY_BYTES} bytes, not ${key.length}`);

@@ -13,7 +13,9 @@ import {
 } from "@coppice/core";
 import type * as Y from "yjs";
 import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
-import { createUnreadableEntry, type EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
+import { createUnreadableEntry, EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
+import { IndexKeeper, type IndexSnapshotStore } from "./index-keeper.ts";
+import type { IndexedRecord, IndexSnapshotReader, OtherRecord } from "./index-snapshot.ts";
 import { PayloadCache } from "./payload-cache.ts";
 import {
   isNewer,
@@ -30,6 +32,7 @@ import { RecordNumbers } from "./record-numbers.ts";
 import { planResume, type ResumePlan, type ResumePolicy } from "./resume.ts";
 import type { RoomKeys } from "./room-keys.ts";
 import { SessionHeaderChoice } from "./session-header-choice.ts";
+import { type SliceOptions, Slices } from "./slices.ts";
 
 /** Type of the record that holds the session's header; not an entry. */
 const HEADER_TYPE = "session";
@@ -61,6 +64,10 @@ export interface YjsSessionStorageOptions {
   createId?: IdSource | undefined;
   /** Default: pure JavaScript. */
   crypto?: RecordCrypto | undefined;
+  /** Where the index is kept between two opens; default nowhere: every open then opens every record's header. */
+  indexSnapshot?: IndexSnapshotStore | undefined;
+  /** How opening a long log gives way to other work. */
+  slices?: SliceOptions | undefined;
 }
 
 /** What of the log cannot be shown. */
@@ -89,6 +96,12 @@ interface WrittenRecord {
   readonly entry: SessionEntry | undefined;
 }
 
+/** Records that became part of the log side by side, as the index has them. */
+interface IndexedRun {
+  readonly position: number;
+  readonly indexed: readonly IndexedRecord[];
+}
+
 /**
  * A session in a Yjs document: one record per entry, sealed when the room has keys. Every append is one transaction of
  * the doc (a batch: as many as its size needs) and settles when `flushed` does; a rejection from there means that the
@@ -103,11 +116,14 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   readonly #numbers = new RecordNumbers();
   readonly #entryCache = new PayloadCache<EntryNode, SessionEntry>(MAX_CACHED_BYTES);
   readonly #writtenByBytes = new WeakMap<Uint8Array, WrittenRecord>();
-  /** By position in the log; undefined where a record is no entry. */
-  #nodes: (EntryNode | undefined)[] = [];
+  readonly #index: IndexKeeper;
+  /** By position in the log. */
+  #records: IndexedRecord[] = [];
   #nodeCount = 0;
   /** In order of arrival. */
-  readonly #arrivedIds = new Set<string>();
+  readonly #arrivedNodes: EntryNode[] = [];
+  /** What the log has told and is not yet in the index; undefined once the storage is open, when nothing waits. */
+  #unread: LogChange[] | undefined = [];
   readonly #duplicateIds = new Set<string>();
   readonly #countByProblem = new Map<RecordProblem, number>();
   #isSynced: boolean;
@@ -115,9 +131,19 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #hasWritten = false;
   #isClosed = false;
 
-  /** Opens the session as the doc has it. Nothing is written, except to `ownLeaf` the leaf of a new device. */
+  /**
+   * Opens the session as the doc has it when this settles. A long log is read in slices that give way to other work;
+   * the doc may change meanwhile. Nothing is written, except to `ownLeaf` the leaf of a new device.
+   */
   static async open(options: YjsSessionStorageOptions): Promise<YjsSessionStorage> {
-    return new YjsSessionStorage(options);
+    const storage = new YjsSessionStorage(options);
+    try {
+      await storage.#readLog();
+    } catch (error) {
+      storage.#log.close();
+      throw error;
+    }
+    return storage;
   }
 
   private constructor(options: YjsSessionStorageOptions) {
@@ -132,8 +158,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#header = new SessionHeaderChoice(sessionId);
     this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf);
     this.#isSynced = synced;
+    this.#index = new IndexKeeper(options.indexSnapshot, { sessionId, keys, crypto }, options.slices ?? {});
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
-    if (synced) this.#settleLeaf();
   }
 
   /**
@@ -153,7 +179,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     if (this.#header.json === undefined) {
       if (this.#countByProblem.has("other_key") || this.#countByProblem.has("no_key")) this.#requireHeader();
       this.#hasWritten = true;
-      const n = this.#numbers.next(this.#nodes.length);
+      const n = this.#numbers.next(this.#log.recordCount);
       const fields = { id, parentId: null, type: HEADER_TYPE, timestamp, deviceId, n };
       this.#log.append([this.#prepare({ ...fields, json: headerJson })]);
     } else if (this.#header.json !== headerJson) {
@@ -284,7 +310,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#hasWritten = true;
     let prepared: PreparedRecord[] = [];
     let chars = 0;
-    let n = this.#numbers.next(this.#nodes.length);
+    let n = this.#numbers.next(this.#log.recordCount);
     for (const record of records) {
       const fields = entryToFields(record, this.#options.deviceId, n++);
       prepared.push(this.#prepare({ ...fields, json: record.json }, record.entry));
@@ -313,67 +339,143 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     const payload = this.#openFirstCopy(node);
     const entry = payload.ok ? parseEntryOf(node, payload.value) : undefined;
     if (entry === undefined) return createUnreadableEntry(node, payload.ok ? "malformed" : payload.error);
-    this.#entryCache.set(node, entry, node.header.jsonBytes);
+    this.#entryCache.set(node, entry, node.jsonBytes);
     return entry;
   }
 
   /** In the order in which this open has seen them; after a reopen that starts as log order. */
   protected override nodesByArrival(): readonly EntryNode[] {
-    return Array.from(this.#arrivedIds, (id) => this.tree.get(id)).filter((node) => node !== undefined);
+    const ids = new Set(this.#arrivedNodes.map((node) => node.id));
+    return Array.from(ids, (id) => this.tree.get(id)).filter((node) => node !== undefined);
   }
 
   /** Also rejects when the leaf of a new device could not be stored. */
   protected override async release(): Promise<void> {
     this.#isClosed = true;
     this.#log.close();
+    await this.#index.finish(this.#records);
     await this.#deviceLeaf.saved();
   }
 
-  #takeChange({ runs }: LogChange): void {
-    const isOwn = runs.every(({ records }) => records.every(({ bytes }) => this.#writtenByBytes.has(bytes)));
-    const shownRuns: ShownRun<EntryNode>[] = [];
-    for (const { position, records } of runs) {
-      const read = records.map((record) => this.#readRecord(record));
-      const nodes = read.filter((node) => node !== undefined);
-      const nodesBehind = this.#nodes.slice(position).filter((node) => node !== undefined).length;
-      shownRuns.push({ nodes, at: this.#nodeCount - nodesBehind });
-      this.#nodeCount += nodes.length;
-      if (position === this.#nodes.length) for (const node of read) this.#nodes.push(node);
-      else this.#nodes = [...this.#nodes.slice(0, position), ...read, ...this.#nodes.slice(position)];
+  /** Takes the log into the index, with the snapshot's help, and with it whatever arrives while that lasts. */
+  async #readLog(): Promise<void> {
+    const slices = new Slices(this.#options.slices);
+    let snapshot = await this.#index.read(slices);
+    let takenCount = 0;
+    const take = (record: LogRecord): EntryNode | RecordProblem | undefined => {
+      try {
+        const taken = snapshot?.take(record);
+        if (taken !== undefined) takenCount++;
+        return taken;
+      } catch {
+        // Sealed by this device and yet not what it should be: derived data of no use.
+        snapshot = undefined;
+        return undefined;
+      }
+    };
+    for (let change = this.#unread?.shift(); change !== undefined; change = this.#unread?.shift()) {
+      for (const { position, records } of change.runs) await this.#takeInSlices(position, records, take, slices);
+      // It speaks of the log as it was found; what came later stands elsewhere.
+      snapshot = undefined;
     }
-    this.tree.recordCount = this.#nodes.length;
-    const nodes = shownRuns.flatMap((run) => run.nodes);
-    if (nodes.length === 0) return;
-    for (const node of nodes) this.#arrivedIds.add(node.id);
+    this.#unread = undefined;
+    this.#index.setCovered(takenCount);
+    this.#index.noteGrowth(this.#records);
+    if (this.#isSynced) this.#settleLeaf();
+  }
+
+  async #takeInSlices(
+    position: number,
+    records: readonly LogRecord[],
+    take: IndexSnapshotReader["take"],
+    slices: Slices,
+  ): Promise<void> {
+    let start = 0;
+    let indexed: IndexedRecord[] = [];
+    for (const record of records) {
+      indexed.push(this.#indexRecord(record, take(record)));
+      if (!slices.isOver) continue;
+      this.#insert([{ position: position + start, indexed }], false);
+      start += indexed.length;
+      indexed = [];
+      await slices.next();
+    }
+    if (indexed.length > 0) this.#insert([{ position: position + start, indexed }], false);
+  }
+
+  #takeChange(change: LogChange): void {
+    if (this.#unread !== undefined) {
+      this.#unread.push(change);
+      return;
+    }
+    const { runs } = change;
+    const isOwn = runs.every(({ records }) => records.every(({ bytes }) => this.#writtenByBytes.has(bytes)));
+    const indexedRuns = runs.map(({ position, records }) => ({
+      position,
+      indexed: records.map((record) => this.#indexRecord(record)),
+    }));
+    const hasOwn = this.#insert(indexedRuns, isOwn);
+    if (this.#isSynced && (hasOwn || !this.#deviceLeaf.isSettled)) this.#settleLeaf();
+    this.#index.noteGrowth(this.#records);
+  }
+
+  /** Puts records at their positions and shows the entries among them. True when some are of this device. */
+  #insert(runs: readonly IndexedRun[], isOwn: boolean): boolean {
+    const shownRuns: ShownRun<EntryNode>[] = [];
+    for (const { position, indexed } of runs) {
+      const nodes = indexed.filter(isNode);
+      if (position === this.#records.length) {
+        for (const record of indexed) this.#records.push(record);
+        shownRuns.push({ nodes });
+      } else {
+        const nodesBehind = this.#records.slice(position).filter(isNode).length;
+        shownRuns.push({ nodes, at: this.#nodeCount - nodesBehind });
+        this.#records = [...this.#records.slice(0, position), ...indexed, ...this.#records.slice(position)];
+      }
+      this.#nodeCount += nodes.length;
+    }
+    const recordCount = this.#log.recordCount;
+    this.tree.recordCount = recordCount;
+    const nodes = shownRuns.length === 1 ? (shownRuns[0]?.nodes ?? []) : shownRuns.flatMap((run) => run.nodes);
+    if (nodes.length === 0) return false;
+    for (const node of nodes) this.#arrivedNodes.push(node);
     for (const { duplicateOf } of this.show(shownRuns, !isOwn)) {
       if (duplicateOf !== undefined) this.#duplicateIds.add(duplicateOf.id);
     }
-    const hasOwn = this.#deviceLeaf.addNodes(nodes, this.#nodes.length);
-    if (this.#isSynced && (hasOwn || !this.#deviceLeaf.isSettled)) this.#settleLeaf();
+    return this.#deviceLeaf.addNodes(nodes, recordCount);
   }
 
-  /** The entry of a record; undefined for a header and for what cannot be read, which is counted. */
-  #readRecord(record: LogRecord): EntryNode | undefined {
+  /** What a record is to the index, as a snapshot has it or by opening it. What cannot be read is counted. */
+  #indexRecord(record: LogRecord, taken?: EntryNode | RecordProblem): IndexedRecord {
+    if (taken instanceof EntryNode) {
+      this.#numbers.add(taken.rank);
+      return taken;
+    }
+    if (taken !== undefined) return this.#countProblem(record, taken);
     const written = this.#writtenByBytes.get(record.bytes);
     const opened = written ? succeed(written.header) : this.#codec.openHeader(record.bytes, record);
-    if (!opened.ok) return this.#countProblem(opened.error);
+    if (!opened.ok) return this.#countProblem(record, opened.error);
     const header = opened.value;
     this.#numbers.add(header.n);
-    if (header.type === HEADER_TYPE) {
-      const payload = written ? succeed(written.json) : this.#codec.openPayload(record.bytes, record, header);
-      if (!payload.ok) return this.#countProblem(payload.error);
-      if (!this.#header.offer(payload.value)) return this.#countProblem("malformed");
-      if (header.deviceId === this.#options.deviceId) this.#deviceLeaf.isCreator = true;
-      return undefined;
-    }
-    if (header.id === "") return this.#countProblem("malformed");
+    if (header.type === HEADER_TYPE) return this.#indexHeaderRecord(record, header, written);
+    if (header.id === "") return this.#countProblem(record, "malformed");
     const node = headerToNode(header, record);
     if (written?.entry !== undefined) this.#entryCache.set(node, written.entry, header.jsonBytes);
     return node;
   }
 
-  #countProblem(problem: RecordProblem): undefined {
+  /** Never taken from a snapshot, even as a problem: what it is depends on its payload as well. */
+  #indexHeaderRecord(record: LogRecord, header: RecordHeader, written: WrittenRecord | undefined): OtherRecord {
+    const payload = written ? succeed(written.json) : this.#codec.openPayload(record.bytes, record, header);
+    if (!payload.ok) this.#countProblem(record, payload.error);
+    else if (!this.#header.offer(payload.value)) this.#countProblem(record, "malformed");
+    else if (header.deviceId === this.#options.deviceId) this.#deviceLeaf.isCreator = true;
+    return { record, problem: undefined };
+  }
+
+  #countProblem(record: LogRecord, problem: RecordProblem): OtherRecord {
     this.#countByProblem.set(problem, (this.#countByProblem.get(problem) ?? 0) + 1);
+    return { record, problem };
   }
 
   /** The payload of a shown node or, when that does not open, of the first copy of the entry that does. */
@@ -387,8 +489,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     return payload;
   }
 
-  #openPayload({ record, header }: EntryNode): Result<string, RecordProblem> {
-    return this.#codec.openPayload(record.bytes, record, header);
+  #openPayload(node: EntryNode): Result<string, RecordProblem> {
+    return this.#codec.openPayload(node.record.bytes, node.record, node);
   }
 
   /** Decides the device's leaf anew; this replica stands there unless it has appended and so has a leaf of its own. */
@@ -398,7 +500,14 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   }
 
   #leafLog(): LeafLog {
-    return { nodes: this.#nodes, isKnown: (id) => this.tree.has(id) };
+    const records = this.#records;
+    return {
+      // Made only when somebody looks: most leaves are found without.
+      get nodes() {
+        return records.map((record) => (record instanceof EntryNode ? record : undefined));
+      },
+      isKnown: (id) => this.tree.has(id),
+    };
   }
 
   #prepare(content: RecordContent, entry?: SessionEntry): PreparedRecord {
@@ -449,6 +558,10 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   async #flush(): Promise<void> {
     await this.#options.flushed?.();
   }
+}
+
+function isNode(indexed: IndexedRecord): indexed is EntryNode {
+  return indexed instanceof EntryNode;
 }
 
 function succeed<Value>(value: Value): Result<Value, never> {
