@@ -7,6 +7,7 @@ import { createUuidV7, InMemorySessionStorage } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { JsonlSessionStorage } from "@coppice/storage-jsonl";
 import { createRoomKeys, YjsSessionStorage } from "@coppice/storage-yjs";
+import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import * as Y from "yjs";
 
 const cwd = "/home/user/project";
@@ -95,6 +96,7 @@ async function createDocumentPlace({ id, createdAt, cwd }) {
         doc,
         sessionId: id,
         keys,
+        crypto: nodeRecordCrypto,
         deviceId: "laptop",
         synced: true,
         flushed,

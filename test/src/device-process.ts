@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { readSessionFile } from "@coppice/storage-jsonl";
+import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import { WebSocket } from "ws";
 import type { DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
 
@@ -21,6 +22,7 @@ const handlers: {
       workspaceKey: Uint8Array.from(Buffer.from(keyHex, "hex")),
       relay,
       webSocket: WebSocket as unknown as WebSocketConstructor,
+      crypto: nodeRecordCrypto,
       sealed,
     });
     return null;

@@ -7,6 +7,7 @@ import {
 } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import type { CommandContext } from "./command.ts";
 import { describeRefusal } from "./describe-status.ts";
 import { ensureWritableFolder, type Home, readHome, storeFolderOf } from "./home.ts";
@@ -54,6 +55,7 @@ export async function withHome<Value>(
       workspaceKey,
       relay,
       webSocket: relaySocketClass,
+      crypto: nodeRecordCrypto,
       cursor,
       // Only `sync` stays to try again.
       endWaitsWhenUnreachable: cursor === "replica",

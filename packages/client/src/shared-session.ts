@@ -4,6 +4,7 @@ import {
   type CursorContext,
   createCursorContext,
   encodeCursor,
+  type RecordCrypto,
   type ResumePlan,
   type ResumePolicy,
   type RoomKeys,
@@ -21,6 +22,7 @@ export interface OpenSharedSessionOptions {
   readonly roomId: string;
   /** Absent: an unsealed room. */
   readonly keys: RoomKeys | undefined;
+  readonly crypto: RecordCrypto | undefined;
   readonly store: UpdateStore;
   readonly deviceId: string;
   readonly replicaId: string;
@@ -52,7 +54,7 @@ const syncedKey = (roomId: string): string => `synced/${roomId}`;
 
 /** Opens a session over its replica; nothing is sent before `connect` of the replica. */
 export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
-  const { id, roomId, replica, keys, store, deviceId } = options;
+  const { id, roomId, replica, keys, crypto, store, deviceId } = options;
   const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
   const isSynced = synced !== undefined;
   const storedLeaf = leaf && parseStoredLeaf(leaf);
@@ -60,6 +62,7 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
     doc: replica.doc,
     sessionId: id,
     keys,
+    crypto,
     deviceId,
     flushed: () => replica.flushed(),
     ownLeaf: {
@@ -97,14 +100,14 @@ export class OpenedSession implements SharedSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenSharedSessionOptions, storage: YjsSessionStorage, isSynced: boolean) {
-    const { id, roomId, replica, keys } = options;
+    const { id, roomId, replica, keys, crypto } = options;
     this.id = id;
     this.roomId = roomId;
     this.#options = options;
     this.#isSynced = isSynced;
     this.storage = storage;
     this.session = new Session(this.storage);
-    this.#cursorContext = createCursorContext({ sessionId: id, keys });
+    this.#cursorContext = createCursorContext({ sessionId: id, keys, crypto });
     this.#stops.push(
       this.storage.subscribe(({ added, remote }) => {
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();

@@ -1,5 +1,12 @@
 import { createUuidV7 } from "@coppice/core";
-import { type LogChange, RecordCodec, type RecordHeader, RecordLog, type RoomKeys } from "@coppice/storage-yjs";
+import {
+  type LogChange,
+  RecordCodec,
+  type RecordCrypto,
+  type RecordHeader,
+  RecordLog,
+  type RoomKeys,
+} from "@coppice/storage-yjs";
 import type * as Y from "yjs";
 
 /** Lists a session in the workspace. SPEC WS3. */
@@ -46,8 +53,12 @@ export class WorkspaceLog {
   #sessions: ReadonlyMap<string, WorkspaceSessionRecord> | undefined;
   #devices: ReadonlyMap<string, WorkspaceDeviceRecord> | undefined;
 
-  constructor(doc: Y.Doc, options: { keys: RoomKeys | undefined; deviceId: string; onChange: () => void }) {
-    this.#codec = new RecordCodec({ sessionId: workspaceSessionId, keys: options.keys });
+  constructor(
+    doc: Y.Doc,
+    options: { keys: RoomKeys | undefined; crypto?: RecordCrypto | undefined; deviceId: string; onChange: () => void },
+  ) {
+    const { keys, crypto } = options;
+    this.#codec = new RecordCodec({ sessionId: workspaceSessionId, keys, crypto });
     this.#deviceId = options.deviceId;
     this.#onChange = options.onChange;
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));

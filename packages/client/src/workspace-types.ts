@@ -1,5 +1,9 @@
 import type { Session, SessionStorage, UpdateStore } from "@coppice/core";
-import type { ResumePlan as StorageResumePlan, ResumePolicy as StorageResumePolicy } from "@coppice/storage-yjs";
+import type {
+  RecordCrypto,
+  ResumePlan as StorageResumePlan,
+  ResumePolicy as StorageResumePolicy,
+} from "@coppice/storage-yjs";
 
 /** One installation that writes: a stable id, a name people see, and whose it is. */
 export interface DeviceIdentity {
@@ -166,6 +170,8 @@ export interface OpenWorkspaceOptions {
    * failed, instead of trying on until their time is up. Default false.
    */
   endWaitsWhenUnreachable?: boolean;
+  /** Seals and deflates records and cursors. Default: pure JavaScript; Node has a faster one, `@coppice/storage-yjs/node`. */
+  crypto?: RecordCrypto | undefined;
   /** False makes rooms whose records are not sealed: for tests that show what sealing hides. Default true. */
   sealed?: boolean;
 }

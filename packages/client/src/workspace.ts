@@ -69,6 +69,7 @@ class OpenedWorkspace implements Workspace {
     this.#replica = replica;
     this.#log = new WorkspaceLog(replica.doc, {
       keys: this.#isSealed() ? room : undefined,
+      crypto: options.crypto,
       deviceId: options.device.id,
       onChange: () => this.#notify("sessions"),
     });
@@ -220,6 +221,7 @@ class OpenedWorkspace implements Workspace {
         replica,
         roomId: room.roomId,
         keys: this.#isSealed() ? room : undefined,
+        crypto: this.#options.crypto,
         store: this.#options.store,
         deviceId: this.device.id,
         replicaId: this.#replicaId,

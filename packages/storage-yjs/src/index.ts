@@ -11,7 +11,7 @@ export type { LogChange, LogRecord, RecordRun } from "./record-log.ts";
 export { ENTRIES_NAME, MAX_TRANSACTION_BYTES, RecordLog } from "./record-log.ts";
 export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
-export { createRoomKeys, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
+export { createRoomKeys, deriveDeletionSecret, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
 export type { SliceOptions } from "./slices.ts";
 export type { EntryConflict, UnreadableCounts, YjsSessionStorageOptions } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";

@@ -19,9 +19,12 @@ export interface RecordCrypto {
   seal(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array): Uint8Array;
   /** The plaintext of what `seal` made; undefined when any of the four differs. */
   open(key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined;
-  /** Raw deflate. Implementations may give different bytes for one input. */
+  /** Raw deflate (RFC 1951). Implementations may give different bytes for one input; each reads the other's. */
   deflate(bytes: Uint8Array, dictionary?: Uint8Array): Uint8Array;
-  /** The plain bytes of a raw deflate stream; undefined unless there are exactly `size` of them. */
+  /**
+   * The plain bytes of a raw deflate stream; undefined unless there are exactly `size` of them and nothing stands
+   * behind the stream. Never takes memory for more than `size`.
+   */
   inflate(bytes: Uint8Array, size: number, dictionary?: Uint8Array): Uint8Array | undefined;
 }
 
@@ -38,16 +41,30 @@ export const pureRecordCrypto: RecordCrypto = {
       return undefined;
     }
   },
-  deflate: (bytes, dictionary) => deflateSync(bytes, dictionary === undefined ? {} : { dictionary }),
+  deflate(bytes, dictionary) {
+    if (dictionary === undefined) return deflateSync(bytes);
+    const deflated = deflateSync(bytes, { dictionary });
+    // fflate 0.8.3 puts the dictionary itself into a first block that it stores as it is (block type 0). Without one it
+    // does well, and a stream that refers to no dictionary may be read with any.
+    const isFirstBlockStored = ((deflated[0] ?? 0) & 0b110) === 0;
+    return isFirstBlockStored ? deflateSync(bytes) : deflated;
+  },
   inflate(bytes, size, dictionary) {
-    try {
-      // fflate drops what does not fit without a word, so one spare byte shows a stream that is too long.
-      const out = new Uint8Array(size + 1);
-      const inflated = inflateSync(bytes, dictionary === undefined ? { out } : { out, dictionary });
-      return inflated.length === size ? inflated : undefined;
-    } catch {
-      // Any throw means that this is not a deflate stream.
-      return undefined;
-    }
+    const inflated = inflateUpTo(bytes, size + 1, dictionary);
+    if (inflated?.length !== size) return undefined;
+    // fflate does not say where a stream ended. A whole one ends in the last byte, so that it is none without that.
+    const isWholeWithoutLast = inflateUpTo(bytes.subarray(0, -1), size + 1, dictionary) !== undefined;
+    return isWholeWithoutLast ? undefined : inflated;
   },
 };
+
+/** At most `limit` bytes; fflate drops the others without a word, so one byte more than wanted shows that there were some. */
+function inflateUpTo(bytes: Uint8Array, limit: number, dictionary: Uint8Array | undefined): Uint8Array | undefined {
+  const out = new Uint8Array(limit);
+  try {
+    return inflateSync(bytes, dictionary === undefined ? { out } : { out, dictionary });
+  } catch {
+    // Not a deflate stream, or cut short.
+    return undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
+import { bytesToHex, concatBytes } from "@noble/hashes/utils.js";
 import { encodeText } from "./text-codec.ts";
 
 /** Bytes of a workspace key and of a room key. */
@@ -22,9 +22,18 @@ export interface RoomKeys {
  */
 export function deriveRoomKeys(workspaceKey: Uint8Array, sessionId: string): RoomKeys {
   return createRoomKeys(
-    bytesToHex(derive(workspaceKey, "coppice v1 room id", sessionId, 16)),
+    toRoomId(deriveDeletionSecret(workspaceKey, sessionId)),
     derive(workspaceKey, "coppice v1 room key", sessionId, KEY_BYTES),
   );
+}
+
+/**
+ * The 32 bytes that allow to delete a session's room on a relay that knows no owners. The room's id is their hash, so
+ * the relay can check them without having been told anything before, and nobody can take a room of that id first and
+ * keep it from being deleted. Throws a RangeError unless the workspace key has 32 bytes. SPEC RC.
+ */
+export function deriveDeletionSecret(workspaceKey: Uint8Array, sessionId: string): Uint8Array {
+  return derive(workspaceKey, "coppice v1 room deletion", sessionId, KEY_BYTES);
 }
 
 /** The room and the first key of the workspace's own log. Throws a RangeError unless the key has 32 bytes. */
@@ -53,6 +62,11 @@ export function deriveCursorKey(roomKey: Uint8Array): Uint8Array {
 /** The key that seals the index snapshot a device keeps of a room. */
 export function deriveIndexKey(roomKey: Uint8Array): Uint8Array {
   return derive(roomKey, "coppice v1 index key", "", KEY_BYTES);
+}
+
+/** The first 16 bytes of SHA-256 over a fixed text, a zero byte, and the secret. */
+function toRoomId(deletionSecret: Uint8Array): string {
+  return bytesToHex(sha256(concatBytes(encodeText("coppice v1 room id\0"), deletionSecret)).subarray(0, 16));
 }
 
 /** HKDF-SHA256 without salt; info = purpose, a zero byte, the subject. No purpose holds a zero byte, so none collide. */

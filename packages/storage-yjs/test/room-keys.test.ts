@@ -1,10 +1,11 @@
-import { hkdfSync } from "node:crypto";
+import { createHash, hkdfSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { RoomKeys } from "../src/room-keys.ts";
 import {
   createRoomKeys,
   deriveCursorKey,
+  deriveDeletionSecret,
   deriveRecordKey,
   deriveRoomKeys,
   deriveWorkspaceRoom,
@@ -19,8 +20,14 @@ interface KeyVector {
   cursorKey: string;
 }
 
-const golden: { workspaceKey: string; workspaceRoom: KeyVector; rooms: (KeyVector & { sessionId: string })[] } =
-  JSON.parse(readFileSync(new URL("./golden/keys.json", import.meta.url), "utf8"));
+interface RoomVector extends KeyVector {
+  sessionId: string;
+  deletionSecret: string;
+}
+
+const golden: { workspaceKey: string; workspaceRoom: KeyVector; rooms: RoomVector[] } = JSON.parse(
+  readFileSync(new URL("./golden/keys.json", import.meta.url), "utf8"),
+);
 
 function toVector(keys: RoomKeys): KeyVector {
   return {
@@ -41,7 +48,8 @@ describe("room keys", () => {
   test("[RC1] keys of the golden file are derived again, for every session id", () => {
     const workspaceKey = hexToBytes(golden.workspaceKey);
     expect(golden.rooms.length).toBeGreaterThan(3);
-    for (const { sessionId, ...vector } of golden.rooms) {
+    for (const { sessionId, deletionSecret, ...vector } of golden.rooms) {
+      expect(bytesToHex(deriveDeletionSecret(workspaceKey, sessionId))).toBe(deletionSecret);
       expect(toVector(deriveRoomKeys(workspaceKey, sessionId))).toEqual(vector);
     }
     expect(toVector(deriveWorkspaceRoom(workspaceKey))).toEqual(golden.workspaceRoom);
@@ -50,13 +58,21 @@ describe("room keys", () => {
   test("[RC1] the derivation is plain HKDF-SHA256 with the info strings of the SPEC", () => {
     const [room] = golden.rooms;
     if (room === undefined) throw new Error("the golden file holds no room");
-    expect(room.roomId).toBe(hkdf(golden.workspaceKey, `coppice v1 room id\0${room.sessionId}`, 16));
+    expect(room.deletionSecret).toBe(hkdf(golden.workspaceKey, `coppice v1 room deletion\0${room.sessionId}`, 32));
     expect(room.roomKey).toBe(hkdf(golden.workspaceKey, `coppice v1 room key\0${room.sessionId}`, 32));
     expect(golden.workspaceRoom.roomId).toBe(hkdf(golden.workspaceKey, "coppice v1 workspace room id\0", 16));
     expect(golden.workspaceRoom.roomKey).toBe(hkdf(golden.workspaceKey, "coppice v1 workspace room key\0", 32));
     expect(room.keyId).toBe(hkdf(room.roomKey, "coppice v1 key id\0", 4));
     expect(room.recordKey).toBe(hkdf(room.roomKey, "coppice v1 record key\0", 32));
     expect(room.cursorKey).toBe(hkdf(room.roomKey, "coppice v1 cursor key\0", 32));
+  });
+
+  test("[RC15] a room id is the hash of the secret that deletes the room, so a relay can check it by itself", () => {
+    for (const { roomId, deletionSecret } of golden.rooms) {
+      const hash = createHash("sha256").update("coppice v1 room id\0").update(deletionSecret, "hex").digest("hex");
+      expect(roomId).toBe(hash.slice(0, 32));
+    }
+    expect(() => deriveDeletionSecret(new Uint8Array(31), "a")).toThrow(RangeError);
   });
 
   test("[RC1] another session, another workspace and the workspace's own room share nothing", () => {

@@ -1,0 +1,1 @@
+export { nodeRecordCrypto } from "./node-record-crypto.ts";
