@@ -74,7 +74,7 @@ const handlers: {
     return null;
   },
   async cursors({ sessionId }) {
-    return (await find(sessionId)).cursors().map(({ deviceName, leafId, self }) => ({
+    return (await find(sessionId)).getCursors().map(({ deviceName, leafId, self }) => ({
       leafId,
       self,
       ...(deviceName === undefined ? {} : { deviceName }),

@@ -1,10 +1,11 @@
 import { SessionError } from "@coppice/core";
 import { closeCodes, encodeFrame, type Frame, parseFrame } from "@coppice/wire";
-import * as decoding from "lib0/decoding";
+import type * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
-import { type Awareness, applyAwarenessUpdate, encodeAwarenessUpdate } from "y-protocols/awareness";
+import { type Awareness, encodeAwarenessUpdate } from "y-protocols/awareness";
 import { WebsocketProvider } from "y-websocket";
 import { messageOf } from "./error-message.ts";
+import { ForeignStates } from "./foreign-states.ts";
 import type { ClockVector } from "./held-records.ts";
 import { judgeLink } from "./link-watch.ts";
 import { type ConversationSubject, RelayConversation } from "./relay-conversation.ts";
@@ -70,6 +71,7 @@ export class RelayLink {
   readonly #timings: RelayLinkTimings;
   readonly #provider: WebsocketProvider;
   readonly #timer: ReturnType<typeof setInterval>;
+  readonly #foreignStates: ForeignStates;
   /** What is said on the present connection; undefined while there is none. */
   #conversation: RelayConversation | undefined;
   /** How often a connection was closed for conflicting history without the relay's own records showing where. */
@@ -86,6 +88,7 @@ export class RelayLink {
   constructor(options: RelayLinkOptions) {
     this.#options = options;
     this.#timings = { ...defaultTimings, ...options.timings };
+    this.#foreignStates = new ForeignStates(options.awareness);
     this.#provider = this.#createProvider();
     this.#timer = setInterval(() => this.#watch(), this.#timings.resendAfterMs / checksPerPeriod);
     options.onEvent({ type: "connection", connection: "connecting" });
@@ -113,6 +116,7 @@ export class RelayLink {
     this.#isClosed = true;
     this.#conversation?.end();
     clearInterval(this.#timer);
+    this.#foreignStates.close();
     this.#options.awareness.setLocalState(null);
     this.#provider.destroy();
   }
@@ -188,14 +192,14 @@ export class RelayLink {
     const parsed = parseFrame(decoder.arr);
     try {
       if (!parsed.ok) throw new SessionError("unknown", parsed.error);
-      this.#takeFrame(parsed.value, decoder);
+      this.#takeFrame(parsed.value);
     } catch (error) {
       // Whatever it was, it did not come from a relay that keeps to the protocol; asking again would bring it again.
       this.#refuse(closeCodes.badFrame, `the server sent a frame that cannot be read: ${messageOf(error)}`);
     }
   }
 
-  #takeFrame(frame: Frame, decoder: decoding.Decoder): void {
+  #takeFrame(frame: Frame): void {
     switch (frame.type) {
       case "syncStep1":
         this.#conversation?.takeSyncStep1(frame.stateVector);
@@ -205,7 +209,7 @@ export class RelayLink {
         this.#conversation?.takeUpdate(frame.update, frame.type === "syncStep2");
         return;
       case "awareness":
-        applyAwarenessUpdate(this.#options.awareness, decoding.readVarUint8Array(decoder), this);
+        this.#foreignStates.apply(frame.states, this);
         return;
       case "ack":
         this.#conversation?.takeAck(frame.pairs);

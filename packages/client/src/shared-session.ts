@@ -1,18 +1,14 @@
 import { Session, SessionError, type UpdateStore } from "@coppice/core";
 import {
-  type Cursor,
-  type CursorContext,
-  createCursorContext,
-  encodeCursor,
   type RecordCrypto,
   type ResumePlan,
   type ResumePolicy,
   type RoomKeys,
-  readCursors,
   type StoredLeaf,
   YjsSessionStorage,
 } from "@coppice/storage-yjs";
 import type { Replica } from "./replica.ts";
+import { SessionCursors } from "./session-cursors.ts";
 import type { ReplicaStatus, SessionCursor, SharedSession } from "./workspace-types.ts";
 
 /** What an open session needs from its workspace. */
@@ -41,9 +37,6 @@ type ChangeKind = "status" | "cursors" | "entries";
 const quietMs = 300;
 /** A device that never pauses must not keep a new one out: by then after its first complete sync it is in, in ms. */
 const longestSettlingMs = 1_500;
-
-/** A cursor on an entry with a longer id, in characters of JSON, is not shown: the relay takes no cursor of 16 KiB. */
-const maxShownIdChars = 2_000;
 
 /** Derived data of a room's log: the index of its session. */
 const indexSlot = "session-index";
@@ -86,12 +79,8 @@ export class OpenedSession implements SharedSession {
   readonly session: Session;
   readonly #options: OpenSharedSessionOptions;
   readonly #listeners = new Set<(change: ChangeKind) => void>();
-  readonly #cursorContext: CursorContext;
-  readonly #newestCounters = new Map<number, number>();
+  readonly #cursors: SessionCursors;
   readonly #stops: (() => void)[] = [];
-  #cursorCounter = 0;
-  #shownLeafId: string | null | undefined;
-  #shownClientId: number | undefined;
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the place is taken at the latest; undefined while no complete sync with a header stands. */
@@ -100,34 +89,43 @@ export class OpenedSession implements SharedSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenSharedSessionOptions, storage: YjsSessionStorage, isSynced: boolean) {
-    const { id, roomId, replica, keys, crypto } = options;
+    const { id, roomId, replica, keys, crypto, deviceId, replicaId, deviceNames } = options;
     this.id = id;
     this.roomId = roomId;
     this.#options = options;
     this.#isSynced = isSynced;
     this.storage = storage;
     this.session = new Session(this.storage);
-    this.#cursorContext = createCursorContext({ sessionId: id, keys, crypto });
+    this.#cursors = new SessionCursors({
+      sessionId: id,
+      keys,
+      crypto,
+      storage,
+      replica,
+      deviceId: () => deviceId,
+      replicaId,
+      shows: options.cursor,
+      deviceNames,
+      onChange: () => this.#notify("cursors"),
+    });
     this.#stops.push(
       this.storage.subscribe(({ added, remote }) => {
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();
         // The room is not quiet yet: the wait begins anew.
         this.#stopSettling();
         this.#settleWhenQuiet();
-        this.#showCursor();
+        this.#cursors.update();
         this.#notify("entries");
       }),
       replica.subscribe(() => {
         this.#settleWhenQuiet();
         // The cursor is sealed for one client id, and the replica may have had to take another.
-        if (replica.awareness.clientID !== this.#shownClientId) this.#showCursor();
+        this.#cursors.update();
         this.#notify("status");
       }),
     );
-    const onAwareness = (): void => this.#notify("cursors");
-    replica.awareness.on("change", onAwareness);
-    this.#stops.push(() => replica.awareness.off("change", onAwareness));
-    this.#showCursor();
+    this.#stops.push(() => this.#cursors.close());
+    this.#cursors.update();
   }
 
   /** Writes the session's header here and makes this replica one that may append. */
@@ -136,7 +134,7 @@ export class OpenedSession implements SharedSession {
     else await this.#options.replica.flushed();
     await this.#writeSynced();
     this.storage.markSynced();
-    this.#showCursor();
+    this.#cursors.update();
   }
 
   get hasBeenFetched(): boolean {
@@ -160,25 +158,31 @@ export class OpenedSession implements SharedSession {
 
   async resume(policy: ResumePolicy): Promise<ResumePlan> {
     const plan = this.planResume(policy);
+    if (plan.kind !== "stay" && this.#cursors.isRunning)
+      throw new SessionError(
+        "invalid_session",
+        "An agent runs on this session; resume it elsewhere once it has ended.",
+      );
     // Not a move of the view alone: whoever has seen the place and comes back must find it again, also when the work
     // of the others has branched since and nothing could be fast-forwarded any more.
     if (plan.kind !== "stay") await this.session.moveTo(plan.toId, undefined, plan.fromId);
     return plan;
   }
 
-  cursors(): SessionCursor[] {
-    const states = readCursors(this.#options.replica.awareness.getStates(), this.#cursorContext, this.#newestCounters);
-    const names = this.#options.deviceNames();
-    return [...states.values()].map(({ device, replica, leafId }) => {
-      const deviceName = names.get(device);
-      return {
-        deviceId: device,
-        replicaId: replica,
-        leafId,
-        self: replica === this.#options.replicaId,
-        ...(deviceName === undefined ? {} : { deviceName }),
-      };
-    });
+  getCursors(): SessionCursor[] {
+    return this.#cursors.list();
+  }
+
+  follow(deviceId: string): void {
+    this.#cursors.follow(deviceId);
+  }
+
+  unfollow(): void {
+    this.#cursors.unfollow();
+  }
+
+  setRunning(isRunning: boolean): void {
+    this.#cursors.setRunning(isRunning);
   }
 
   status(): ReplicaStatus {
@@ -276,7 +280,7 @@ export class OpenedSession implements SharedSession {
       await this.#options.replica.flushed();
       await this.#writeSynced();
       this.storage.markSynced();
-      this.#showCursor();
+      this.#cursors.update();
       this.#notify("entries");
     } catch (error) {
       // The disk is full or gone: the replica's status says so, and the next change of it tries again.
@@ -287,25 +291,6 @@ export class OpenedSession implements SharedSession {
   async #writeSynced(): Promise<void> {
     await this.#options.store.writeValue(syncedKey(this.roomId), Uint8Array.of(1));
     this.#isSynced = true;
-  }
-
-  #showCursor(): void {
-    const { cursor, replica, deviceId, replicaId } = this.#options;
-    if (!this.#isSynced) return;
-    const leafId = cursor === "device" ? this.storage.getDeviceLeaf() : this.storage.getReplicaLeaf();
-    const { clientID } = replica.awareness;
-    if (leafId === this.#shownLeafId && clientID === this.#shownClientId) return;
-    this.#shownLeafId = leafId;
-    this.#shownClientId = clientID;
-    if (JSON.stringify(leafId).length > maxShownIdChars) {
-      replica.awareness.setLocalState(null);
-      return;
-    }
-    this.#cursorCounter += 1;
-    const shown: Cursor = { device: deviceId, replica: replicaId, leafId };
-    replica.awareness.setLocalState({
-      ...encodeCursor(shown, this.#cursorCounter, clientID, this.#cursorContext),
-    });
   }
 
   #tellName(): void {

@@ -52,6 +52,12 @@ export interface SessionCursor {
   readonly leafId: string | null;
   /** True for this very replica. */
   readonly self: boolean;
+  /** True for replicas of this device, this one included. */
+  readonly sameDevice: boolean;
+  /** The device this replica follows. `leafId` is then its own place still, not what it looks at. */
+  readonly following?: string;
+  /** True while an agent runs there. */
+  readonly running?: boolean;
 }
 
 /** Where to go on in a session: `own`, `fast-forward` or `latest`, as `@coppice/storage-yjs` describes them. */
@@ -132,8 +138,18 @@ export interface SharedSession {
    * `invalid_session` while an agent runs here and when the leaf has moved meanwhile, `not_synced` as `planResume`.
    */
   resume(policy: ResumePolicy): Promise<ResumePlan>;
-  /** Live cursors, own one included. */
-  cursors(): SessionCursor[];
+  /** Live cursors, one of each replica, own one included and first. */
+  getCursors(): SessionCursor[];
+  /**
+   * Looks at what a device looks at, from now on, until this replica appends or moves: `getLeafId` and contexts go by
+   * it, and an append continues there. Its own place, durable and as others see it, stays what it was; while the device
+   * shows no cursor the view stays. Throws `invalid_session` while an agent runs here.
+   */
+  follow(deviceId: string): void;
+  /** Ends following and goes back to the own place. */
+  unfollow(): void;
+  /** Says whether an agent runs here; others see it. While it does nothing but its own writes moves the leaf. */
+  setRunning(isRunning: boolean): void;
   /** What is saved here and what is at the relay, at this moment. */
   status(): ReplicaStatus;
   /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */

@@ -119,12 +119,12 @@ describe("openWorkspace", () => {
     const longId = "i".repeat(1_000_000);
     const headerJson = JSON.stringify(header);
     const { session } = await workspace.importSession({ headerJson, lines: [entry("a", null, "x")] });
-    expect(session.cursors()).toMatchObject([{ leafId: "a", self: true }]);
+    expect(session.getCursors()).toMatchObject([{ leafId: "a", self: true }]);
     await workspace.importSession({ headerJson, lines: [entry(longId, "a", "x")] });
     expect(await session.storage.getLeafId()).toBe(longId);
-    expect(session.cursors()).toEqual([]);
+    expect(session.getCursors()).toEqual([]);
     await session.storage.setLeafId("a");
-    expect(session.cursors()).toMatchObject([{ leafId: "a", self: true }]);
+    expect(session.getCursors()).toMatchObject([{ leafId: "a", self: true }]);
   });
 
   it("[WS9] an opening that fails half-way leaves nothing open, and the next one succeeds", async () => {

@@ -9,6 +9,7 @@ export interface Cursor {
   readonly device: string;
   /** One open copy of the session in one process; a device may have several. */
   readonly replica: string;
+  /** Where this replica stands, also while it follows another: what it looks at then is a function of that one's cursor. */
   readonly leafId: string | null;
   /** The device whose leaf this replica follows. */
   readonly following?: string;
@@ -82,26 +83,6 @@ export function decodeCursor(
   const counter = isObject(content) ? content.counter : undefined;
   if (cursor === undefined || typeof counter !== "number" || !Number.isSafeInteger(counter)) return undefined;
   return { cursor, counter };
-}
-
-/**
- * The cursors in a map of awareness states, by awareness client id; what is no cursor is left out. With
- * `newestCounters`, which the caller keeps for the session and this function brings up to date, a state older than one
- * seen before under the same client id is left out too.
- */
-export function readCursors(
-  states: ReadonlyMap<number, unknown>,
-  context: CursorContext,
-  newestCounters?: Map<number, number>,
-): Map<number, Cursor> {
-  const cursors = new Map<number, Cursor>();
-  for (const [clientId, state] of states) {
-    const decoded = decodeCursor(state, clientId, context);
-    if (decoded === undefined || decoded.counter < (newestCounters?.get(clientId) ?? 0)) continue;
-    newestCounters?.set(clientId, decoded.counter);
-    cursors.set(clientId, decoded.cursor);
-  }
-  return cursors;
 }
 
 function associate(clientId: number, context: CursorContext): Uint8Array {

@@ -1,5 +1,7 @@
 export type { Cursor, CursorContext, CursorState } from "./cursor.ts";
-export { createCursorContext, decodeCursor, encodeCursor, readCursors } from "./cursor.ts";
+export { createCursorContext, decodeCursor, encodeCursor } from "./cursor.ts";
+export type { CursorChange } from "./cursor-board.ts";
+export { CursorBoard, findFollowedCursor } from "./cursor-board.ts";
 export type { OwnLeafStore, StoredLeaf } from "./device-leaf.ts";
 export type { IndexSnapshotStore } from "./index-keeper.ts";
 export type { PreparedRecord, RecordCodecOptions, RecordContent, RecordPlace, RecordProblem } from "./record-codec.ts";

@@ -129,6 +129,9 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #isSynced: boolean;
   /** Whether this open has written; from then on its leaf is its own. */
   #hasWritten = false;
+  /** Where this replica stands while it looks elsewhere. */
+  #place: { leafId: string | null } | undefined;
+  #ownWriteCount = 0;
   #isClosed = false;
 
   /**
@@ -229,6 +232,47 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   /** The leaf of this replica now; null also while it has none. */
   getReplicaLeaf(): string | null {
     return this.#isSynced ? this.leafId : null;
+  }
+
+  /**
+   * Shows another place for a while, as one does who follows another device: `getLeafId` and the next append go by it,
+   * and nothing is written, so that the place of the device stays what it was. It ends with `lookBack` and with the
+   * first append or move, which makes the place of that one the leaf. False, and nothing happens, for an entry that has
+   * not arrived and while the replica has no leaf.
+   */
+  lookAt(leafId: string | null): boolean {
+    if (!this.#isSynced || (leafId !== null && !this.tree.has(leafId))) return false;
+    this.#place ??= { leafId: this.leafId };
+    this.leafId = leafId;
+    return true;
+  }
+
+  /** Goes back from a look elsewhere to where this replica stands. */
+  lookBack(): void {
+    if (this.#place === undefined) return;
+    this.leafId = this.#place.leafId;
+    this.#place = undefined;
+  }
+
+  /** From now on only this replica moves its leaf, as after a write: an agent that runs here must not be redirected. */
+  holdLeaf(): void {
+    this.#hasWritten = true;
+    this.#place = undefined;
+  }
+
+  /** False for a replica that attached and has not had a complete sync yet: it has no leaf. */
+  get isPlaced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Where this replica stands, whatever it looks at; null also while it has no leaf. */
+  getPlace(): string | null {
+    return this.#place === undefined ? this.getReplicaLeaf() : this.#place.leafId;
+  }
+
+  /** How many transactions this open has written. */
+  get ownWriteCount(): number {
+    return this.#ownWriteCount;
   }
 
   /**
@@ -410,6 +454,10 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     }
     const { runs } = change;
     const isOwn = runs.every(({ records }) => records.every(({ bytes }) => this.#writtenByBytes.has(bytes)));
+    if (isOwn) {
+      this.#ownWriteCount++;
+      this.#place = undefined;
+    }
     const indexedRuns = runs.map(({ position, records }) => ({
       position,
       indexed: records.map((record) => this.#indexRecord(record)),
@@ -496,7 +544,9 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   /** Decides the device's leaf anew; this replica stands there unless it has appended and so has a leaf of its own. */
   #settleLeaf(): void {
     const leafId = this.#deviceLeaf.settle(this.#leafLog());
-    if (!this.#hasWritten) this.leafId = leafId;
+    if (this.#hasWritten) return;
+    if (this.#place === undefined) this.leafId = leafId;
+    else this.#place = { leafId };
   }
 
   #leafLog(): LeafLog {

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Cursor, CursorState } from "../src/cursor.ts";
-import { createCursorContext, decodeCursor, encodeCursor, readCursors } from "../src/cursor.ts";
+import { createCursorContext, decodeCursor, encodeCursor } from "../src/cursor.ts";
+import { CursorBoard } from "../src/cursor-board.ts";
 import { pureRecordCrypto } from "../src/record-crypto.ts";
 import { deriveRoomKeys } from "../src/room-keys.ts";
 import { hexToBytes, testKey } from "./helpers.ts";
@@ -72,27 +73,6 @@ describe("cursors", () => {
     expect(encodeCursor(cursor, 1, 7, sealed)).not.toEqual(state);
   });
 
-  test("[CU3] an older state sent again is left out, the same one stays", () => {
-    const [older, newer] = [
-      encodeCursor(cursor, 1, 7, sealed),
-      encodeCursor({ ...cursor, leafId: "e2" }, 2, 7, sealed),
-    ];
-    const newestCounters = new Map<number, number>();
-    const read = (state: CursorState) => [...readCursors(new Map([[7, state]]), sealed, newestCounters).values()];
-    expect(read(newer)).toEqual([{ ...cursor, leafId: "e2" }]);
-    expect(read(newer)).toEqual([{ ...cursor, leafId: "e2" }]);
-    expect(read(older)).toEqual([]);
-    expect(newestCounters).toEqual(new Map([[7, 2]]));
-  });
-
-  test("[CU3] counters of different client ids do not meet", () => {
-    const states = new Map([
-      [7, encodeCursor(cursor, 5, 7, sealed)],
-      [8, encodeCursor({ ...cursor, replica: "r2" }, 1, 8, sealed)],
-    ]);
-    expect(readCursors(states, sealed, new Map()).size).toBe(2);
-  });
-
   test("[CU4] garbage gives nothing, and the cursors beside it are read", () => {
     const garbage: unknown[] = [
       null,
@@ -114,7 +94,12 @@ describe("cursors", () => {
     const states = new Map<number, unknown>(garbage.map((state, index) => [index, state]));
     for (const context of [plain, sealed]) {
       states.set(1000, encodeCursor(cursor, 1, 1000, context));
-      expect([...readCursors(states, context)]).toEqual([[1000, cursor]]);
+      const board = new CursorBoard(context);
+      expect(board.take(states.keys(), states)).toEqual({
+        isChanged: true,
+        useless: garbage.flatMap((state, clientId) => (state === undefined ? [] : [clientId])),
+      });
+      expect(board.cursors()).toEqual([cursor]);
     }
     expect(decodeCursor(encodeCursor(cursor, 1, 7, plain), Number.NaN, plain)).toBeUndefined();
   });

@@ -28,7 +28,7 @@ export const treeCommand: CliCommand = defineCliCommand({
       const entries = await session.storage.getEntries();
       const labelByEntryId = await readLabels(session);
       const leafId = session.getDeviceLeafId();
-      const cursors = session.cursors();
+      const cursors = session.getCursors();
       const ownId = opened.home.device.id;
       const shownCursors: TreeCursor[] = [
         // This very process is a replica of its own for a moment; what counts for the user is the device's leaf.
@@ -63,7 +63,7 @@ const cursorGraceMs = 300;
 /** Waits until every other device of the workspace has a cursor, or as long as cursors keep coming, at most 2 s. */
 async function waitForCursors(session: SharedSession, deviceNames: ReadonlyMap<string, string>): Promise<void> {
   const hasAll = (): boolean => {
-    const present = new Set(session.cursors().map((cursor) => cursor.deviceId));
+    const present = new Set(session.getCursors().map((cursor) => cursor.deviceId));
     return [...deviceNames.keys()].every((deviceId) => present.has(deviceId));
   };
   await new Promise<void>((resolve) => {
