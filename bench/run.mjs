@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const folder = new URL(".", import.meta.url);
+const formats = { us: formatUs, bytes: formatBytes, times: (times) => `${times.toPrecision(3)}x` };
 const baselineUrl = new URL("baseline.json", folder);
 const args = process.argv.slice(2).filter((arg) => arg !== "--");
 const isBaseline = args.includes("--baseline");
@@ -30,8 +31,11 @@ const baseline = readBaseline();
 const benchmarks = [];
 for (const program of programs) {
   for (const benchmark of await runProgram(program)) {
-    benchmarks.push(benchmark);
-    printTable(benchmark);
+    if (benchmark.remark !== undefined) console.log(`\n${benchmark.remark}`);
+    else {
+      benchmarks.push(benchmark);
+      printTable(benchmark);
+    }
   }
 }
 writeFileSync(
@@ -49,32 +53,39 @@ async function runProgram(program) {
     .map((line) => JSON.parse(line));
 }
 
-function printTable({ title, clock, rows }) {
-  console.log(`\n${title} (${clock === "cpu" ? "CPU time" : "wall clock"})`);
+function printTable({ title, unit, rows }) {
+  console.log(`\n${title}`);
+  const format = formats[unit];
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   for (const row of rows) {
     const before = findInBaseline(title, row.name);
     const cells = [
       row.name.padEnd(nameWidth),
-      formatUs(row.medianUs).padStart(9),
-      `${formatUs(row.fastestUs)} to ${formatUs(row.slowestUs)}`.padEnd(20),
-      (before === undefined ? "" : `baseline ${formatUs(before.medianUs)}`).padEnd(18),
-      describeBudget(row),
+      format(row.median).padStart(9),
+      (row.rounds === 1 ? "" : `${format(row.lowest)} to ${format(row.highest)}`).padEnd(20),
+      (before === undefined ? "" : `baseline ${format(before.median)}`).padEnd(18),
+      (row.budgets ?? []).map((budget) => describeBudget(budget, format)).join("; "),
     ];
     console.log(`  ${cells.join("  ").trimEnd()}`);
   }
 }
 
-function describeBudget({ budget, times, isWithinBudget }) {
-  if (budget === undefined) return "";
-  const verdict = isWithinBudget ? "within" : "OVER";
-  if ("us" in budget) return `${verdict} the budget of ${formatUs(budget.us)}`;
-  return `${times}x, ${verdict} the budget of ${budget.times}x of ${budget.of}`;
+function describeBudget(budget, format) {
+  const verdict = budget.isMet ? "within" : "OVER";
+  if ("atMost" in budget) return `${verdict} the budget of ${format(budget.atMost)}`;
+  return `${budget.measured}x, ${verdict} the budget of ${budget.times}x of ${budget.of}`;
 }
 
 function formatUs(us) {
   if (us < 1000) return `${us.toPrecision(3)} µs`;
   return us < 1_000_000 ? `${(us / 1000).toPrecision(3)} ms` : `${(us / 1_000_000).toPrecision(3)} s`;
+}
+
+function formatBytes(bytes) {
+  if (Math.abs(bytes) < 1000) return `${Math.round(bytes)} B`;
+  return Math.abs(bytes) < 1_000_000
+    ? `${(bytes / 1000).toPrecision(3)} kB`
+    : `${(bytes / 1_000_000).toPrecision(3)} MB`;
 }
 
 function findInBaseline(title, name) {

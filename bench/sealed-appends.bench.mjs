@@ -1,65 +1,52 @@
 /**
  * Appends to a sealed document in memory, one by one, to a short log and to a long one; then the same with a second
  * device that appends in turn, where a figure includes taking each append in on the other device. The peers seal, check
- * and index nothing: a `Y.Array` of objects, whose neighbours Yjs merges, and one of bytes, whose end Yjs has to look
- * for after every append of the other device.
+ * and index nothing: a `Y.Array` of objects or strings, whose neighbours Yjs merges, one of bytes, whose end Yjs has to
+ * look for after every append of the other device, and the lists of Loro and Automerge.
  */
-import { deriveRoomKeys, YjsSessionStorage } from "@coppice/storage-yjs";
-import * as Y from "yjs";
+import { addDevice, createLog, fill, kinds } from "./append-logs.mjs";
 import { createEntrySource } from "./entries.mjs";
 import { runBenchmark } from "./measure.mjs";
+import { hasPeers, peerPath } from "./peers.mjs";
 
-const sessionId = "bench";
-const keys = deriveRoomKeys(new Uint8Array(32).fill(7), sessionId);
-const headerJson = JSON.stringify({
-  type: "session",
-  version: 3,
-  id: sessionId,
-  timestamp: "2026-01-01T00:00:00.000Z",
-});
-const fillStep = 1000;
-/** Enough for compiled code to count; the peer's long log is slow at any number. */
+/** Enough for compiled code to count; a slow contestant's figure is clear after fewer. */
 const [appendsPerRun, slowAppendsPerRun] = [1500, 100];
+const [short, middle, long] = [1000, 10_000, 100_000];
+const shortName = nameOf("sealed", short);
 
 const source = createEntrySource();
-const [createObjects, createBytes, createSealed] = [openObjects, openBytes, openSealed].map(createLogWith);
-const longSealed = await createSealed(100_000);
+const longSealed = await createLog(kinds.sealed, source, long);
 
-await compareAppends({
-  devices: "one device",
-  peer: "Y.Array of objects",
-  createPeer: createObjects,
-  longLogs: [await createObjects(100_000), longSealed],
-  shortBudget: { us: 200 },
-});
-await compareAppends({
-  devices: "two devices in turn",
-  peer: "Y.Array of bytes",
-  createPeer: async (count) => addDevice(await createBytes(count)),
-  createLog: async (count) => addDevice(await createSealed(count)),
-  longLogs: [await addDevice(await createBytes(100_000)), await addDevice(longSealed)],
-});
+await compareAppends("one device", [
+  { name: nameOf("Y.Array of objects", middle), log: await createLog(kinds.objects, source, middle) },
+  { name: nameOf("Y.Array of objects", long), log: await createLog(kinds.objects, source, long), isSlow: true },
+  { name: nameOf("Y.Array of strings", middle), log: await createLog(kinds.strings, source, middle) },
+  { name: nameOf("Y.Array of bytes", middle), log: await createLog(kinds.bytes, source, middle) },
+  ...(await openOthers()),
+  { name: shortName, open: () => createLog(kinds.sealed, source, short), budgets: [{ atMost: 200 }] },
+  { name: nameOf("sealed", middle), open: () => createLog(kinds.sealed, source, middle), budgets: [flat(shortName)] },
+  { name: nameOf("sealed", long), log: longSealed, budgets: [{ atMost: 200 }, flat(shortName)] },
+]);
+await compareAppends("two devices in turn", [
+  { name: nameOf("Y.Array of bytes", short), open: async () => addDevice(await createLog(kinds.bytes, source, short)) },
+  {
+    name: nameOf("Y.Array of bytes", long),
+    log: await addDevice(await createLog(kinds.bytes, source, long)),
+    isSlow: true,
+  },
+  { name: shortName, open: async () => addDevice(await createLog(kinds.sealed, source, short)) },
+  { name: nameOf("sealed", long), log: await addDevice(longSealed), budgets: [flat(shortName)] },
+]);
 
-async function compareAppends({ devices, peer, createPeer, createLog = createSealed, longLogs, shortBudget }) {
-  const [longPeerLog, longSealedLog] = longLogs;
-  const shortName = "sealed, after 1,000 entries";
-  const contestants = [
-    { name: `${peer}, after 1,000 entries`, openLog: () => createPeer(1000) },
-    { name: `${peer}, after 100,000 entries`, openLog: () => longPeerLog, count: slowAppendsPerRun },
-    { name: shortName, openLog: () => createLog(1000), budget: shortBudget },
-    { name: "sealed, after 100,000 entries", openLog: () => longSealedLog, budget: { times: 1.5, of: shortName } },
-  ];
+async function compareAppends(devices, contestants) {
   await runBenchmark({
     title: `Append entries of 2.25 kB, ${devices}; figures per append`,
     clock: "cpu",
     rounds: 7,
-    contestants: contestants.map(({ name, openLog, budget, count = appendsPerRun }) => ({
-      name,
-      budget,
-      count,
-      prepare: async () => prepareAppends(await openLog(), count),
-      run: appendAll,
-    })),
+    contestants: contestants.map(({ name, log, open = () => log, budgets, isSlow }) => {
+      const count = isSlow ? slowAppendsPerRun : appendsPerRun;
+      return { name, budgets, count, prepare: async () => prepareAppends(await open(), count), run: appendAll };
+    }),
   });
 }
 
@@ -73,65 +60,27 @@ async function appendAll({ log, entries }) {
   for (const entry of entries) await log.append(entry);
 }
 
-/**
- * Makes logs of one kind. `openDevice(doc, deviceId)` gives the device's `append` and `appendMany`. What is in a log
- * before is short: its size does not matter to appends, and the long log is ready sooner.
- */
-function createLogWith(openDevice) {
-  return async (count) => {
-    const doc = createDoc();
-    const device = await openDevice(doc, "a");
-    const entries = source.takeShort(count, null);
-    for (let at = 0; at < count; at += fillStep) await device.appendMany(entries.slice(at, at + fillStep));
-    return { doc, openDevice, append: device.append, lastId: entries.at(-1).id };
-  };
+async function openOthers() {
+  if (!hasPeers("loro-crdt", "@automerge/automerge")) return [];
+  const others = [];
+  for (const [name, file] of [
+    ["Loro list of strings", "loro-log.mjs"],
+    ["Automerge list of strings", "automerge-log.mjs"],
+  ]) {
+    const log = (await import(peerPath(file))).createLog();
+    others.push({
+      name: nameOf(name, middle),
+      log: { ...log, lastId: await fill(log, source, middle) },
+      isSlow: true,
+    });
+  }
+  return others;
 }
 
-/** A second device with the same content; from now on each hears the other, and appends go to them in turn. */
-async function addDevice(log) {
-  const doc = createDoc();
-  Y.applyUpdate(doc, Y.encodeStateAsUpdate(log.doc));
-  const device = await log.openDevice(doc, "b");
-  forwardUpdates(log.doc, doc);
-  forwardUpdates(doc, log.doc);
-  let isFirstsTurn = true;
-  const append = (entry) => {
-    isFirstsTurn = !isFirstsTurn;
-    return (isFirstsTurn ? log : device).append(entry);
-  };
-  return { append, lastId: log.lastId };
+function nameOf(kind, count) {
+  return `${kind}, after ${count.toLocaleString("en")} entries`;
 }
 
-function createDoc() {
-  const doc = new Y.Doc();
-  // Somebody always listens, because an update that nobody wants is not even encoded.
-  doc.on("update", () => {});
-  return doc;
-}
-
-function forwardUpdates(from, to) {
-  from.on("update", (update, origin) => {
-    if (origin !== to) Y.applyUpdate(to, update, from);
-  });
-}
-
-async function openSealed(doc, deviceId) {
-  const storage = await YjsSessionStorage.open({ doc, sessionId, keys, deviceId, synced: true });
-  await storage.create(headerJson);
-  return {
-    append: (entry) => storage.appendEntry(entry),
-    appendMany: (entries) => storage.appendJson(entries.map((entry) => JSON.stringify(entry))),
-  };
-}
-
-async function openObjects(doc) {
-  const array = doc.getArray("entries");
-  return { append: (entry) => array.push([entry]), appendMany: (entries) => array.push(entries) };
-}
-
-async function openBytes(doc) {
-  const array = doc.getArray("entries");
-  const encoder = new TextEncoder();
-  const encode = (entry) => encoder.encode(JSON.stringify(entry));
-  return { append: (entry) => array.push([encode(entry)]), appendMany: (entries) => array.push(entries.map(encode)) };
+function flat(of) {
+  return { times: 1.5, of };
 }
