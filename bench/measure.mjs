@@ -63,7 +63,7 @@ export async function runBenchmark({ title, clock, rounds, contestants }) {
  * Measures what several figures belong to, in turns: `measure(contestant)` gives one sample per figure, by its key.
  * `figures` tell, by the same keys, how each is reported.
  * @template C
- * @param {{ rounds: number, warmUpRounds?: number, contestants: readonly C[], measure: (contestant: C) => Promise<Record<string, number>>, nameOf?: (contestant: C) => string, figures: Record<string, { title: string, unit: "us" | "bytes", budgetsOf?: (contestant: C) => readonly Budget[] | undefined }> }} benchmark
+ * @param {{ rounds: number, warmUpRounds?: number, contestants: readonly C[], measure: (contestant: C) => Promise<Record<string, number>>, nameOf?: (contestant: C) => string, figures: Record<string, { title: string, unit: "us" | "bytes" | "times", budgetsOf?: (contestant: C) => readonly Budget[] | undefined }> }} benchmark
  */
 export async function runFigures({
   rounds,
@@ -97,7 +97,7 @@ export async function runFigures({
  * Prints the rows of a benchmark as one JSON line, for `run.mjs`.
  * @param {{ title: string, unit: "us" | "bytes" | "times", contestants: readonly { name: string, samples: readonly number[], budgets?: readonly Budget[] }[] }} benchmark
  */
-export function reportBenchmark({ title, unit, contestants }) {
+function reportBenchmark({ title, unit, contestants }) {
   const samplesByName = new Map(contestants.map(({ name, samples }) => [name, samples]));
   const rows = contestants.map(({ name, budgets }) => toRow(name, budgets, samplesByName));
   console.log(JSON.stringify({ title, unit, rows }));
@@ -109,7 +109,7 @@ export function reportRemark(remark) {
 }
 
 /** The middle value, or the mean of the two in the middle. */
-export function median(values) {
+function median(values) {
   return percentile(values, 0.5);
 }
 

@@ -67,7 +67,7 @@ export async function startRelay(kind, { keep = false } = {}) {
   const relay = {
     ...kind,
     url: child.url,
-    /** CPU time since the start in µs, memory now and at its peak in bytes. */
+    /** CPU time since the start in µs; memory now, at its peak, and without mapped files, in bytes. */
     usage: () => child.ask("usage"),
     /** The same after a garbage collection. */
     idleUsage: () => child.ask("idleUsage"),
