@@ -1,12 +1,13 @@
 import { createDecoder, hasContent, readUint8Array, readVarUint } from "lib0/decoding";
 import { createEncoder, toUint8Array, writeUint8Array, writeVarUint } from "lib0/encoding";
+import type { StoredSize } from "./plan-merge.ts";
 import { RoomIndex } from "./room-index.ts";
 
 /** Name of the snapshot among a log's derived data. */
 export const indexSnapshotName = "relay-index";
 
 /** Raised when the layout changes; a snapshot of another version is as good as none. */
-const snapshotVersion = 2;
+const snapshotVersion = 3;
 
 const checkBytes = 8;
 
@@ -15,14 +16,17 @@ export interface IndexSnapshot {
   readonly index: RoomIndex;
   /** The index holds what stands in the log up to here. */
   readonly upTo: number;
+  /** Sizes of the stored updates up to there, in order. */
+  readonly sizes: readonly StoredSize[];
 }
 
 /**
  * Encodes an index, so that a large room need not be read as a whole before its first answer. Version, position,
  * number of clients; per client its id, number of structs, check of the last one (8 raw bytes), number of stored updates, and of each of those the
- * differences of first clock and position to the one before. Varuints otherwise: a byte or two per number in a busy log.
+ * differences of first clock and position to the one before; then the number of stored updates, and of each the
+ * difference of its position to the one before, and its bytes. Varuints otherwise: a byte or two per number in a busy log.
  */
-export function encodeIndexSnapshot({ index, upTo }: IndexSnapshot): Uint8Array {
+export function encodeIndexSnapshot({ index, upTo, sizes }: IndexSnapshot): Uint8Array {
   const encoder = createEncoder();
   writeVarUint(encoder, snapshotVersion);
   writeVarUint(encoder, upTo);
@@ -36,6 +40,13 @@ export function encodeIndexSnapshot({ index, upTo }: IndexSnapshot): Uint8Array 
       writeVarUint(encoder, (clocks[i] as number) - (clocks[i - 1] ?? 0));
       writeVarUint(encoder, (seqs[i] as number) - (seqs[i - 1] ?? 0));
     }
+  }
+  writeVarUint(encoder, sizes.length);
+  let before = 0;
+  for (const { seq, bytes } of sizes) {
+    writeVarUint(encoder, seq - before);
+    writeVarUint(encoder, bytes);
+    before = seq;
   }
   return toUint8Array(encoder);
 }
@@ -64,7 +75,12 @@ export function decodeIndexSnapshot(bytes: Uint8Array): IndexSnapshot | undefine
       if (clocks.length === 0 || clocks[0] !== 0 || (seqs.at(-1) as number) > upTo) return undefined;
       index.restore(client, { held, check, clocks, seqs });
     }
-    return hasContent(decoder) ? undefined : { index, upTo };
+    const sizes: StoredSize[] = [];
+    const sizeCount = readVarUint(decoder);
+    for (let i = 0; i < sizeCount; i += 1) {
+      sizes.push({ seq: readVarUint(decoder) + (sizes.at(-1)?.seq ?? 0), bytes: readVarUint(decoder) });
+    }
+    return hasContent(decoder) ? undefined : { index, upTo, sizes };
   } catch {
     // lib0 throws when the bytes end too early: no snapshot of ours.
     return undefined;

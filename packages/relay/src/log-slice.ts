@@ -27,17 +27,20 @@ export interface LogSlice {
 }
 
 /**
- * Reads stored updates at the given positions, from index `from` on, until at least `maxBytes` of wanted structs are
- * collected. The log is not kept open after that: a slow reader may come back for the next slice much later.
+ * Reads what was stored at the given positions, from index `from` on, until at least `maxBytes` of wanted structs are
+ * collected. The log is not kept open after that: a slow reader may come back for the next slice much later, and the log
+ * may have been merged meanwhile. What was stored at a position stands in the first update at or behind it.
  *
- * @param seqs ascending; every one is in the log
+ * @param seqs ascending; at every one something was stored. The index must name these positions until the reading ends
+ * @param seqOf the position at which a struct was stored
  */
 export async function readLogSlice(
   log: UpdateLog,
   seqs: readonly number[],
   from: number,
   maxBytes: number,
-  isWanted: (struct: Struct, seq: number) => boolean,
+  seqOf: (struct: Struct) => number | undefined,
+  isWanted: (struct: Struct) => boolean,
 ): Promise<LogSlice> {
   const budget = new TurnBudget();
   const structs: Struct[] = [];
@@ -46,33 +49,40 @@ export async function readLogSlice(
   while (next < seqs.length && bytes < maxBytes) {
     const start = next;
     for await (const { seq, update } of log.read((seqs[start] as number) - 1)) {
-      const wantedSeq = seqs[next] as number;
-      if (wantedSeq > seq) {
-        if (wantedSeq - seq > maxReadOverUpdates) break;
+      const first = seqs[next] as number;
+      if (first > seq) {
+        if (first - seq > maxReadOverUpdates) break;
         continue;
       }
-      if (wantedSeq < seq) break;
-      next += 1;
-      for (const struct of readWanted(update, seq, isWanted)) {
+      while (next < seqs.length && (seqs[next] as number) <= seq) next += 1;
+      const last = seqs[next - 1] as number;
+      // In a merged update there is also what was stored before and behind the asked positions.
+      const isAsked = (struct: Struct): boolean => {
+        const storedAt = seqOf(struct);
+        return storedAt !== undefined && storedAt >= first && storedAt <= last;
+      };
+      for (const struct of readAsked(update, seq, isAsked)) {
+        if (!isWanted(struct)) continue;
         structs.push(struct);
         bytes += struct.encoded.length;
       }
       if (next === seqs.length || bytes >= maxBytes) break;
       await budget.spend();
     }
-    if (next === start) throw new SessionError("storage", `update ${seqs[start]} is not in the log any more`);
+    if (next === start) throw notInLog(seqs[start]);
   }
   return { structs, next };
 }
 
-function readWanted(
-  update: Uint8Array,
-  seq: number,
-  isWanted: (struct: Struct, seq: number) => boolean,
-): readonly Struct[] {
-  const structs = parseStoredUpdate(update)?.structs.filter((struct) => isWanted(struct, seq));
+function readAsked(update: Uint8Array, seq: number, isAsked: (struct: Struct) => boolean): readonly Struct[] {
+  const structs = parseStoredUpdate(update)?.structs.filter(isAsked);
+  if (structs?.length === 0) throw notInLog(seq);
   if (structs?.length === 1) return structs;
   const ordered = structs === undefined ? undefined : orderStructs(structs);
   if (ordered?.ok !== true) throw new SessionError("storage", `update ${seq} of the log is damaged`);
   return ordered.value;
+}
+
+function notInLog(seq: number | undefined): SessionError {
+  return new SessionError("storage", `what was stored at ${seq} is not in the log any more`);
 }

@@ -191,12 +191,15 @@ export class Outbox {
   /** Runs one reading task at a time; what becomes due meanwhile is sent after it. */
   #read(task: () => Promise<void>): void {
     this.#isReading = true;
+    const endReading = this.#room.startReading();
     task().then(
       () => {
+        endReading();
         this.#isReading = false;
         this.flush();
       },
       (error: unknown) => {
+        endReading();
         if (!this.#isClosed) this.#onReadFailure(error);
       },
     );

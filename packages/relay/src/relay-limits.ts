@@ -24,6 +24,10 @@ export interface RelayLimits {
   readonly gapBackoffMs: number;
   /** How long a room without connections stays in memory. */
   readonly roomIdleMs: number;
+  /** Small stored updates after which a busy room merges them in the background; an idle room merges fewer. */
+  readonly mergeAfterUpdates: number;
+  /** The same in bytes. */
+  readonly mergeAfterBytes: number;
   /** How often the relay looks whether its store can be read. */
   readonly storeCheckIntervalMs: number;
   /** How long the store must have been unreadable before the relay reports that it has failed. */
@@ -46,6 +50,8 @@ export const defaultRelayLimits: RelayLimits = {
   claimPingTimeoutMs: 5_000,
   gapBackoffMs: 5_000,
   roomIdleMs: 10_000,
+  mergeAfterUpdates: 64,
+  mergeAfterBytes: 256 * 1024,
   storeCheckIntervalMs: 1_000,
   storeLostAfterMs: 10_000,
   closeGraceMs: 2_000,

@@ -1,4 +1,5 @@
 import { checkRecord, type StateVector, type Struct } from "@coppice/wire";
+import type { MergeRange } from "./plan-merge.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Where the structs of one client are: the structs from `clocks[i]` to the one before `clocks[i + 1]` are in update `seqs[i]`. */
@@ -76,11 +77,23 @@ export class RoomIndex {
     for (const [entry, record] of lastRecords) entry.check = checkRecord(record, sha256);
   }
 
-  /** Position of the stored update that holds a struct, or undefined when it is not held. */
+  /** Position at which a struct was stored, or undefined when it is not held. */
   seqOf(client: number, clock: number): number | undefined {
     const entry = this.#clients.get(client);
     if (entry === undefined || clock >= entry.held) return undefined;
     return entry.seqs[lastIndexNotAbove(entry.clocks, clock)];
+  }
+
+  /** Forgets the single positions of a range that was merged; all of it counts as stored at its end. */
+  coalesce({ from, to }: MergeRange): void {
+    for (const { clocks, seqs } of this.#clients.values()) {
+      const first = countBelow(seqs, from);
+      const end = countBelow(seqs, to + 1);
+      if (first === end) continue;
+      seqs[first] = to;
+      seqs.splice(first + 1, end - first - 1);
+      clocks.splice(first + 1, end - first - 1);
+    }
   }
 
   /** Positions of all stored updates that hold something a reader with this state vector lacks; ascending. */
@@ -100,9 +113,8 @@ export class RoomIndex {
   seqsAfter(position: number): number[] {
     const seqs = new Set<number>();
     for (const entry of this.#clients.values()) {
-      let first = lastIndexNotAbove(entry.seqs, position);
-      if ((entry.seqs[first] as number) <= position) first += 1;
-      for (let i = first; i < entry.seqs.length; i += 1) seqs.add(entry.seqs[i] as number);
+      for (let i = countBelow(entry.seqs, position + 1); i < entry.seqs.length; i += 1)
+        seqs.add(entry.seqs[i] as number);
     }
     return toAscending(seqs);
   }
@@ -110,8 +122,13 @@ export class RoomIndex {
 
 const toAscending = (seqs: ReadonlySet<number>): number[] => [...seqs].sort((left, right) => left - right);
 
-/** Index of the last element that is not above the value; 0 when all are. */
+/** Number of elements below the value. */
+function countBelow(sorted: readonly number[], value: number): number {
+  const last = lastIndexNotAbove(sorted, value - 1);
+  return (sorted[last] ?? value) < value ? last + 1 : 0;
+}
 
+/** Index of the last element that is not above the value; 0 when all are. */
 function lastIndexNotAbove(sorted: readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length - 1;

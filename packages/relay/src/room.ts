@@ -17,7 +17,10 @@ import { RecentUpdates } from "./recent-updates.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import { RoomCursors } from "./room-cursors.ts";
 import { RoomIndex } from "./room-index.ts";
+import { RoomMerger } from "./room-merger.ts";
 import { sha256 } from "./sha256.ts";
+import { StoredSizes } from "./stored-sizes.ts";
+import type { TaskQueue } from "./task-queue.ts";
 import { TurnBudget } from "./turn-budget.ts";
 
 /** A connection as its room sees it. */
@@ -64,6 +67,8 @@ const minUpdatesPerSnapshot = 200;
 /** One chunk on its way to the disk. Never rejects: it is looked at only when those before it are settled. */
 interface PendingChunk {
   readonly structs: readonly Struct[];
+  /** Size of the update. */
+  readonly bytes: number;
   readonly frame: Uint8Array;
   readonly stored: Promise<Result<number, unknown>>;
 }
@@ -74,6 +79,8 @@ interface RoomOptions {
   readonly snapshot: IndexSnapshot;
   readonly limits: RelayLimits;
   readonly logger: Logger;
+  /** Where merging waits for its turn. */
+  readonly mergeQueue: TaskQueue;
 }
 
 /**
@@ -101,10 +108,16 @@ export class Room {
   #snapshotSeq: number;
   #version = 0;
   #digest: { readonly version: number; readonly bytes: Uint8Array } | undefined;
+  readonly #sizes: StoredSizes;
+  readonly #merger: RoomMerger;
+  /** Merges that the newest index snapshot knows of. */
+  #snapshotMergedCount = 0;
+  /** Readings under way that remember positions. */
+  #readings = 0;
   #isFanOutScheduled = false;
   #failure: unknown;
 
-  private constructor({ name, log, snapshot, limits, logger }: RoomOptions) {
+  private constructor({ name, log, snapshot, limits, logger, mergeQueue }: RoomOptions) {
     this.name = name;
     this.index = snapshot.index;
     this.#headSeq = snapshot.upTo;
@@ -112,6 +125,18 @@ export class Room {
     this.recent = new RecentUpdates(limits.maxRecentBytes);
     this.#log = log;
     this.#logger = logger;
+    this.#sizes = new StoredSizes(snapshot.sizes);
+    this.#merger = new RoomMerger({
+      log,
+      index: this.index,
+      sizes: this.#sizes,
+      logger: logger.child({ room: name }),
+      queue: mergeQueue,
+      mergeAfterUpdates: limits.mergeAfterUpdates,
+      mergeAfterBytes: limits.mergeAfterBytes,
+      isForgettable: (upTo) => this.#readings === 0 && this.#lowestPosition >= upTo,
+      onFailure: (error) => this.fail(error, "stored updates could not be merged; the room is closed"),
+    });
   }
 
   /** Opens a room from its log. Rejects when the log cannot be opened or read; then nothing was changed. */
@@ -133,6 +158,7 @@ export class Room {
       this.#indexStoredUpdate(seq, update);
       await budget.spend();
     }
+    this.#merger.startWhenDue();
     for (const [client, held] of this.index.toStateVector()) this.#accepted.set(client, held);
   }
 
@@ -142,6 +168,7 @@ export class Room {
    */
   #indexStoredUpdate(seq: number, update: Uint8Array): void {
     this.#headSeq = seq;
+    this.#sizes.add({ seq, bytes: update.length });
     const parsed = parseStoredUpdate(update);
     const admission = parsed && admitStructs(parsed.structs, (client) => this.index.held(client));
     if (admission?.ok !== true) {
@@ -250,10 +277,15 @@ export class Room {
       expected.set(structKey(struct), struct);
     }
     const sorted = [...seqs].sort((left, right) => left - right);
-    for (let next = 0; next < sorted.length; ) {
-      const slice = await this.readSlice(sorted, next, (struct) => expected.has(structKey(struct)));
-      if (!slice.structs.every((stored) => isSameStruct(stored, expected.get(structKey(stored))))) return false;
-      next = slice.next;
+    const endReading = this.startReading();
+    try {
+      for (let next = 0; next < sorted.length; ) {
+        const slice = await this.readSlice(sorted, next, (struct) => expected.has(structKey(struct)));
+        if (!slice.structs.every((stored) => isSameStruct(stored, expected.get(structKey(stored))))) return false;
+        next = slice.next;
+      }
+    } finally {
+      endReading();
     }
     return true;
   }
@@ -267,7 +299,7 @@ export class Room {
         (error: unknown): Result<number, unknown> => ({ ok: false, error }),
       );
       const frame = encodeFrame({ type: "update", update });
-      chunks.push({ structs, frame, stored });
+      chunks.push({ structs, bytes: update.length, frame, stored });
       this.#inFlightBytes += frame.length;
     }
     for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);
@@ -278,7 +310,7 @@ export class Room {
   }
 
   async #settle(member: RoomMember, chunks: readonly PendingChunk[], clients: ReadonlySet<number>): Promise<void> {
-    for (const { structs, frame, stored } of chunks) {
+    for (const { structs, bytes, frame, stored } of chunks) {
       const result = await stored;
       if (this.#failure !== undefined) return;
       if (!result.ok) {
@@ -287,6 +319,7 @@ export class Room {
       }
       this.#inFlightBytes -= frame.length;
       this.index.add(result.value, structs);
+      this.#sizes.add({ seq: result.value, bytes });
       this.recent.add({ seq: result.value, frame, sender: member });
       this.#headSeq = result.value;
       this.#version += 1;
@@ -295,12 +328,14 @@ export class Room {
     member.acknowledge(clients);
     this.#scheduleFanOut();
     if (this.#headSeq - this.#snapshotSeq >= updatesPerSnapshot) this.#writeSnapshot();
+    this.#merger.startWhenDue();
   }
 
   /** Not waited for: it only saves reading, and a newer one comes. */
   #writeSnapshot(): void {
     this.#snapshotSeq = this.#headSeq;
-    const bytes = encodeIndexSnapshot({ index: this.index, upTo: this.#headSeq });
+    this.#snapshotMergedCount = this.#merger.mergedCount;
+    const bytes = encodeIndexSnapshot({ index: this.index, upTo: this.#headSeq, sizes: this.#sizes.list() });
     this.#log.writeDerived(indexSnapshotName, bytes).catch((error: unknown) => {
       this.#logger.warn({ room: this.name, err: error }, "the index snapshot of a room was not written");
     });
@@ -315,12 +350,15 @@ export class Room {
       const changes = this.#changes;
       this.#changes = { committed: new Set(), cursors: new Set() };
       for (const member of this.#members) member.noteChanges(changes);
-      let delivered = this.#headSeq;
-      for (const { position } of this.#members) {
-        if (position !== undefined && position < delivered) delivered = position;
-      }
-      this.recent.dropUpTo(delivered);
+      this.recent.dropUpTo(this.#lowestPosition);
     });
+  }
+
+  /** Every member that follows the log has got all up to here. */
+  get #lowestPosition(): number {
+    let lowest = this.#headSeq;
+    for (const { position } of this.#members) if (position !== undefined && position < lowest) lowest = position;
+    return lowest;
   }
 
   /**
@@ -330,21 +368,38 @@ export class Room {
   fail(error: unknown, message: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
+    void this.#merger.stop();
     this.#logger.error({ room: this.name, err: error }, message);
     const refusal: Refusal = { reason: "storageFailed", message: "the relay could not store or read its data" };
     for (const member of this.#members) member.refuse(refusal);
   }
 
-  /** Reads a part of the stored updates at these positions; see `readLogSlice`. Only indexed structs are given. */
+  /** Merges what is stored, now that nobody uses the room. */
+  mergeWhenIdle(): void {
+    if (this.isUsable) this.#merger.start();
+  }
+
+  /** Begins a reading that remembers positions of the index for longer than a turn. Returns the function that ends it. */
+  startReading(): () => void {
+    this.#readings += 1;
+    return () => {
+      this.#readings -= 1;
+    };
+  }
+
+  /** Reads a part of what was stored at these positions; see `readLogSlice`. */
   readSlice(seqs: readonly number[], from: number, isWanted: (struct: Struct) => boolean): Promise<LogSlice> {
-    const isIndexed = (struct: Struct, seq: number): boolean => this.index.seqOf(struct.client, struct.clock) === seq;
-    return readLogSlice(this.#log, seqs, from, sliceBytes, (struct, seq) => isWanted(struct) && isIndexed(struct, seq));
+    const seqOf = ({ client, clock }: Struct): number | undefined => this.index.seqOf(client, clock);
+    return readLogSlice(this.#log, seqs, from, sliceBytes, seqOf, isWanted);
   }
 
   /** Waits for what is on its way to the disk, then releases the log. */
   async close(): Promise<void> {
     await this.#commits;
-    if (this.isUsable && this.#headSeq - this.#snapshotSeq >= minUpdatesPerSnapshot) this.#writeSnapshot();
+    await this.#merger.stop();
+    const isMerged = this.#merger.mergedCount > this.#snapshotMergedCount;
+    const isDue = isMerged || this.#headSeq - this.#snapshotSeq >= minUpdatesPerSnapshot;
+    if (this.isUsable && isDue) this.#writeSnapshot();
     await this.#log.close();
   }
 }
@@ -353,7 +408,7 @@ async function readSnapshot(log: UpdateLog): Promise<IndexSnapshot> {
   const bytes = await log.readDerived(indexSnapshotName);
   const snapshot = bytes === undefined ? undefined : decodeIndexSnapshot(bytes);
   // A snapshot of more than there is belongs to another log.
-  if (snapshot === undefined || snapshot.upTo > log.lastSeq()) return { index: new RoomIndex(), upTo: 0 };
+  if (snapshot === undefined || snapshot.upTo > log.lastSeq()) return { index: new RoomIndex(), upTo: 0, sizes: [] };
   return snapshot;
 }
 

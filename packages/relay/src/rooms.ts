@@ -2,6 +2,7 @@ import { SessionError, type UpdateStore } from "@coppice/core";
 import type { Logger } from "pino";
 import type { RelayLimits } from "./relay-limits.ts";
 import { Room } from "./room.ts";
+import { TaskQueue } from "./task-queue.ts";
 
 /** The right to use a room until it is released. */
 export interface RoomLease {
@@ -27,6 +28,7 @@ export class Rooms {
   readonly #store: UpdateStore;
   readonly #limits: RelayLimits;
   readonly #logger: Logger;
+  readonly #mergeQueue = new TaskQueue();
   readonly #byName = new Map<string, OpenRoom>();
   #isClosed = false;
 
@@ -68,7 +70,8 @@ export class Rooms {
   }
 
   #open(name: string): OpenRoom {
-    const room = Room.open(this.#store, { name, limits: this.#limits, logger: this.#logger });
+    const options = { name, limits: this.#limits, logger: this.#logger, mergeQueue: this.#mergeQueue };
+    const room = Room.open(this.#store, options);
     const open: OpenRoom = { room, users: 0, idleTimer: undefined, ending: undefined };
     this.#byName.set(name, open);
     room.catch(() => this.#forget(name, open));
@@ -78,6 +81,7 @@ export class Rooms {
   #release(name: string, open: OpenRoom, room: Room): void {
     open.users -= 1;
     if (open.users > 0 || open.ending !== undefined) return;
+    room.mergeWhenIdle();
     if (room.isUsable) open.idleTimer = setTimeout(() => this.#end(name, open), this.#limits.roomIdleMs).unref();
     else this.#end(name, open);
   }
