@@ -41,13 +41,18 @@ export class SimulatedDevice {
   #storedLeaves: Dated<StoredLeaf>[] = [];
   #leaves: Dated<string | null>[] = [];
   #ownIds: Dated<string>[] = [];
+  /** Beside the log, and not in step with it: after a crash it may speak of records that are lost. */
+  #indexSnapshot: Uint8Array | undefined;
+  readonly #isIndexKept: boolean;
+  snapshotsRead = 0;
 
   constructor(
     deviceId: string,
     session: { sessionId: string; keys: RoomKeys | undefined },
     createId: () => string,
-    isSynced: boolean,
+    { isSynced, isIndexKept }: { isSynced: boolean; isIndexKept: boolean },
   ) {
+    this.#isIndexKept = isIndexKept;
     this.deviceId = deviceId;
     this.#session = session;
     this.#createId = createId;
@@ -100,6 +105,18 @@ export class SimulatedDevice {
         write: async (value) => void this.#storedLeaves.push({ seq: this.#lastSeq, value }),
       },
       createId: this.#createId,
+      indexSnapshot: this.#isIndexKept
+        ? {
+            minNewRecords: 1,
+            read: async () => {
+              if (this.#indexSnapshot !== undefined) this.snapshotsRead++;
+              return this.#indexSnapshot;
+            },
+            write: async (snapshot) => {
+              this.#indexSnapshot = snapshot;
+            },
+          }
+        : undefined,
     });
   }
 

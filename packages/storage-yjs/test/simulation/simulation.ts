@@ -32,6 +32,7 @@ export interface SimulationCounts {
   waitingEntries: number;
   refusedUnsynced: number;
   newcomers: number;
+  snapshotsRead: number;
 }
 
 export function createCounts(): SimulationCounts {
@@ -50,6 +51,7 @@ export function createCounts(): SimulationCounts {
     waitingEntries: 0,
     refusedUnsynced: 0,
     newcomers: 0,
+    snapshotsRead: 0,
   };
 }
 
@@ -77,7 +79,12 @@ export class Simulation {
     this.#oracle = new RecordOracle(sessionId, keys);
     for (let index = 0; index < start.devices; index++) {
       const createId = (): string => `${this.#newNumber()}-by-${index}`;
-      this.#devices.push(new SimulatedDevice(`device-${index}`, { sessionId, keys }, createId, index < start.founders));
+      this.#devices.push(
+        new SimulatedDevice(`device-${index}`, { sessionId, keys }, createId, {
+          isSynced: index < start.founders,
+          isIndexKept: start.isIndexKept,
+        }),
+      );
     }
   }
 
@@ -127,7 +134,10 @@ export class Simulation {
     this.#counts.entries += this.#textById.size;
     const { nodes } = this.#oracle.read((this.#devices[0] as SimulatedDevice).doc);
     this.#counts.duplicateRecords += nodes.length - shownNodes(nodes).length;
-    for (const { storage } of this.#devices) await storage.close();
+    for (const { storage, snapshotsRead } of this.#devices) {
+      await storage.close();
+      this.#counts.snapshotsRead += snapshotsRead;
+    }
   }
 
   async #run(device: SimulatedDevice, step: Step): Promise<void> {

@@ -67,6 +67,8 @@ export interface Start {
   /** How many of the devices have the session from the beginning; the others attach to it. */
   readonly founders: number;
   readonly isSealed: boolean;
+  /** Whether the devices keep the index of the session between two opens. */
+  readonly isIndexKept: boolean;
 }
 
 /** Long ones as often as short ones: what goes wrong needs a few steps to build up. */
@@ -77,5 +79,6 @@ export const anyStart: fc.Arbitrary<Start> = fc.integer({ min: 2, max: 5 }).chai
     devices: fc.constant(devices),
     founders: fc.integer({ min: Math.max(1, devices - 2), max: devices }),
     isSealed: fc.boolean(),
+    isIndexKept: fc.boolean(),
   }),
 );
