@@ -332,6 +332,6 @@ function encodeCursorFrame(awareness: Awareness, client: number): Uint8Array {
 
 /** The provider adds one process-wide listener per room, which Node takes for a leak from the eleventh on. */
 function removeExitListener(listener: () => void): void {
-  const { process } = globalThis as { process?: { off?: (event: "exit", listener: () => void) => void } };
-  process?.off?.("exit", listener);
+  const host = globalThis as { process?: { off?: (event: "exit", listener: () => void) => void } };
+  host.process?.off?.("exit", listener);
 }
