@@ -1,9 +1,11 @@
 import { defineConfig } from "vitest/config";
+import { createPlantedBugPlugin } from "./test/src/planted-bugs.ts";
 
 // Source runs without a build: the custom condition points every @coppice package at src/index.ts.
 const conditions = ["coppice-source", "module", "node", "development|production"];
 
 export default defineConfig({
+  plugins: createPlantedBugPlugin(process.env.PLANTED_BUG),
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {

@@ -121,7 +121,9 @@ export class RelayConversation {
   /** Compares both sides by 8 bytes where that can tell something, else by the vectors. */
   compare(): void {
     const { doc, countPending, firstUnsavedClocks } = this.#subject;
-    if (!this.#knowsDigest || this.isWaiting || countPending() > 0 || firstUnsavedClocks().size > 0) {
+    // Equal digests say nothing of an answer that never came, and without one nothing is uploaded.
+    const hasDoubt = !this.#hasAnswer || this.isWaiting;
+    if (!this.#knowsDigest || hasDoubt || countPending() > 0 || firstUnsavedClocks().size > 0) {
       this.ask();
       return;
     }

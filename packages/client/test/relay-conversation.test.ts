@@ -161,6 +161,7 @@ describe("RelayConversation", () => {
   it("[CL43] equal digests end a comparison, different ones lead to a question", () => {
     const doc = makeDoc(7, 1);
     const { conversation, sent, questions } = talk(doc, new Map([[7, 1]]));
+    conversation.takeUpdate(encodeUpdate([]), true);
     conversation.compare();
     expect(sent.at(-1)?.type).toBe("digest");
     const before = questions().length;
@@ -172,8 +173,20 @@ describe("RelayConversation", () => {
     expect(conversation.digestAskedAt).toBeUndefined();
   });
 
+  it("[CL43] a question whose answer never came is asked again, however equal both sides are", () => {
+    const { conversation, sent, questions, claims } = talk(makeDoc(7, 1), new Map([[7, 1]]));
+    expect(questions()).toHaveLength(1);
+    conversation.compare();
+    expect(questions()).toHaveLength(2);
+    conversation.takeUpdate(encodeUpdate([]), true);
+    expect(claims).toEqual([true]);
+    conversation.compare();
+    expect(sent.at(-1)?.type).toBe("digest");
+  });
+
   it("[CL43] a relay that does not know digests is asked by the vector from then on", () => {
     const { conversation, questions, sent } = talk(makeDoc(7));
+    conversation.takeUpdate(encodeUpdate([]), true);
     conversation.compare();
     expect(conversation.takeRefusalOfDigest()).toBe(true);
     conversation.compare();

@@ -1,0 +1,54 @@
+import type { StoredUpdate } from "@coppice/core";
+import { parseUpdate, type Struct, type UpdateLimits } from "@coppice/wire";
+
+const unlimited: UpdateLimits = {
+  maxStructs: Number.MAX_SAFE_INTEGER,
+  maxClients: Number.MAX_SAFE_INTEGER,
+  maxRecordBytes: Number.MAX_SAFE_INTEGER,
+};
+
+/** The structs of an update, which must keep to the grammar. */
+export function readStructs(update: Uint8Array): readonly Struct[] {
+  const parsed = parseUpdate(update, unlimited);
+  if (!parsed.ok) throw new Error(`An update breaks the grammar: ${parsed.error}`);
+  return parsed.value.structs;
+}
+
+/** Which records are durable on a disk, log by log: the simulation's own account of it. */
+export class StoredStructs {
+  readonly #byLog = new Map<string, Map<string, Uint8Array>>();
+
+  add(log: string, updates: readonly StoredUpdate[]): void {
+    const held = this.#of(log);
+    for (const { update } of updates) for (const struct of readStructs(update)) held.set(keyOf(struct), struct.encoded);
+  }
+
+  has(log: string, struct: Struct): boolean {
+    const encoded = this.#of(log).get(keyOf(struct));
+    return encoded !== undefined && Buffer.compare(encoded, struct.encoded) === 0;
+  }
+
+  hasClock(log: string, client: number, clock: number): boolean {
+    return this.#of(log).has(`${client}:${clock}`);
+  }
+
+  /** Keys (`client:clock`) of a log's records. */
+  keys(log: string): Iterable<string> {
+    return this.#of(log).keys();
+  }
+
+  clear(): void {
+    this.#byLog.clear();
+  }
+
+  #of(log: string): Map<string, Uint8Array> {
+    let held = this.#byLog.get(log);
+    if (held === undefined) {
+      held = new Map();
+      this.#byLog.set(log, held);
+    }
+    return held;
+  }
+}
+
+const keyOf = ({ client, clock }: Struct): string => `${client}:${clock}`;
