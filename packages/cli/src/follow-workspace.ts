@@ -61,11 +61,21 @@ export async function followWorkspace(
     }
     announceRelay();
   };
-  stops.push(workspace.subscribe((change) => (change === "sessions" ? followNew() : announceRelay())));
+  stops.push(
+    workspace.subscribe((change) => {
+      if (change === "sessions") followNew();
+      else if (change === "device") output.remark(describeCopy(workspace.device.name));
+      else announceRelay();
+    }),
+  );
   followNew();
   await waitForStop(stopSignal);
   for (const stop of stops) stop();
   lines.close();
+}
+
+function describeCopy(name: string): string {
+  return `this home is a copy of another one that is in use; from now on this device is "${toPrintableLine(name)}"`;
 }
 
 function describeSession(workspace: Workspace, session: SharedSession, entries: number): StatusLine {

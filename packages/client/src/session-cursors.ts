@@ -28,7 +28,11 @@ export interface SessionCursorsOptions {
   readonly replicaId: string;
   /** Whose leaf the own cursor shows. */
   readonly shows: "replica" | "device";
+  /** False: it is shown to nobody. */
+  readonly isVisible: boolean;
   readonly deviceNames: () => ReadonlyMap<string, string>;
+  /** A replica other than this one shows itself under this device's id. */
+  readonly onSameDevice?: ((replicaId: string) => void) | undefined;
   /** The cursors are others now; at most once in `noticeDelayMs`. */
   readonly onChange: () => void;
 }
@@ -167,6 +171,8 @@ export class SessionCursors {
     if (!isChanged) return;
     this.#followOn();
     this.#notify();
+    for (const { device, replica } of this.#others())
+      if (device === this.#options.deviceId()) this.#options.onSameDevice?.(replica);
   }
 
   #followOn(): void {
@@ -183,9 +189,9 @@ export class SessionCursors {
   }
 
   #show(): void {
-    const { storage, replicaId, shows } = this.#options;
+    const { storage, replicaId, shows, isVisible } = this.#options;
     const awareness = this.#awareness;
-    if (awareness === undefined || !storage.isPlaced) return;
+    if (awareness === undefined || !storage.isPlaced || !isVisible) return;
     const leafId = shows === "device" ? storage.getDeviceLeaf() : storage.getPlace();
     const cursor: Cursor = {
       device: this.#options.deviceId(),

@@ -21,10 +21,16 @@ export interface OpenSharedSessionOptions {
   readonly crypto: RecordCrypto | undefined;
   readonly store: UpdateStore;
   readonly deviceId: string;
+  /** Ids this device had before, newest first. */
+  readonly formerDeviceIds: readonly string[];
   readonly replicaId: string;
   /** Whose leaf the cursor shows. */
   readonly cursor: "replica" | "device";
+  /** False: this replica could not be registered as one of its home, so its cursor is shown to nobody. */
+  readonly isVisible: boolean;
   readonly deviceNames: () => ReadonlyMap<string, string>;
+  /** Another replica shows itself under this device's id; `isShown` says whether it still does. */
+  readonly onSameDevice: (replicaId: string, isShown: () => boolean) => void;
   /** The session's own name changed here. */
   readonly onNamed: (name: string | undefined) => void;
   /** The session is being closed; told once. */
@@ -47,7 +53,7 @@ const syncedKey = (roomId: string): string => `synced/${roomId}`;
 
 /** Opens a session over its replica; nothing is sent before `connect` of the replica. */
 export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
-  const { id, roomId, replica, keys, crypto, store, deviceId } = options;
+  const { id, roomId, replica, keys, crypto, store, deviceId, formerDeviceIds } = options;
   const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
   const isSynced = synced !== undefined;
   const storedLeaf = leaf && parseStoredLeaf(leaf);
@@ -57,6 +63,7 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
     keys,
     crypto,
     deviceId,
+    formerDeviceIds,
     flushed: () => replica.flushed(),
     ownLeaf: {
       read: () => storedLeaf,
@@ -81,6 +88,7 @@ export class OpenedSession implements SharedSession {
   readonly #listeners = new Set<(change: ChangeKind) => void>();
   readonly #cursors: SessionCursors;
   readonly #stops: (() => void)[] = [];
+  #deviceId: string;
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the place is taken at the latest; undefined while no complete sync with a header stands. */
@@ -93,6 +101,7 @@ export class OpenedSession implements SharedSession {
     this.id = id;
     this.roomId = roomId;
     this.#options = options;
+    this.#deviceId = deviceId;
     this.#isSynced = isSynced;
     this.storage = storage;
     this.session = new Session(this.storage);
@@ -102,10 +111,12 @@ export class OpenedSession implements SharedSession {
       crypto,
       storage,
       replica,
-      deviceId: () => deviceId,
+      deviceId: () => this.#deviceId,
       replicaId,
       shows: options.cursor,
+      isVisible: options.isVisible,
       deviceNames,
+      onSameDevice: (other) => options.onSameDevice(other, () => this.#showsSameDevice(other)),
       onChange: () => this.#notify("cursors"),
     });
     this.#stops.push(
@@ -146,6 +157,17 @@ export class OpenedSession implements SharedSession {
     if (deviceId === undefined) return undefined;
     const deviceName = this.#options.deviceNames().get(deviceId);
     return { deviceId, ...(deviceName === undefined ? {} : { deviceName }) };
+  }
+
+  /** This device goes by another id from now on and keeps its place. */
+  takeDeviceId(deviceId: string): void {
+    this.storage.takeDeviceId(deviceId);
+    this.#deviceId = deviceId;
+    this.#cursors.update();
+  }
+
+  #showsSameDevice(replicaId: string): boolean {
+    return this.getCursors().some((cursor) => cursor.replicaId === replicaId && cursor.sameDevice);
   }
 
   getDeviceLeafId(): string | null {

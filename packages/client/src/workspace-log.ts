@@ -46,7 +46,8 @@ const workspaceSessionId = "workspace";
 export class WorkspaceLog {
   readonly #codec: RecordCodec;
   readonly #log: RecordLog;
-  readonly #deviceId: string;
+  /** Who writes; the workspace sets another when its home turns out to be a copy. */
+  deviceId: string;
   readonly #onChange: () => void;
   /** In log order; undefined where a record does not open. */
   readonly #records: (ReadRecord | undefined)[] = [];
@@ -59,7 +60,7 @@ export class WorkspaceLog {
   ) {
     const { keys, crypto } = options;
     this.#codec = new RecordCodec({ sessionId: workspaceSessionId, keys, crypto });
-    this.#deviceId = options.deviceId;
+    this.deviceId = options.deviceId;
     this.#onChange = options.onChange;
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
   }
@@ -87,7 +88,7 @@ export class WorkspaceLog {
         parentId: null,
         type,
         timestamp,
-        deviceId: this.#deviceId,
+        deviceId: this.deviceId,
         n: 1 + this.#records.reduce((highest, record) => Math.max(highest, this.#rankOf(record)), 0),
         json: JSON.stringify({ type, id, parentId: null, timestamp, ...fields }),
       }),

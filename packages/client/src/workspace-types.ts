@@ -190,11 +190,22 @@ export interface OpenWorkspaceOptions {
   crypto?: RecordCrypto | undefined;
   /** False makes rooms whose records are not sealed: for tests that show what sealing hides. Default true. */
   sealed?: boolean;
+  /**
+   * How long, in ms, this replica waits before it takes a new device id when a replica that was opened after it turns
+   * out to have the same one from another folder, which should go first. Default 10,000.
+   */
+  copyGraceMs?: number;
 }
 
 /** The synced list of sessions and their keys, and the way to open each. */
 export interface Workspace {
+  /**
+   * This device as it writes now. It is not the one the workspace was opened with when the folder of the store turned
+   * out to be a copy of another device's: then it has an id of its own, and a name that says so.
+   */
   readonly device: DeviceIdentity;
+  /** Ids this device had before, newest first; empty unless its folder is a copy. */
+  readonly formerDeviceIds: readonly string[];
   /** Sessions by creation, newest first. */
   listSessions(): WorkspaceSession[];
   /** Names of devices that wrote to the workspace, by id. */
@@ -211,8 +222,8 @@ export interface Workspace {
   importSession(source: ImportSource): Promise<ImportResult>;
   /** The status of the list itself; each session has its own. */
   status(): ReplicaStatus;
-  /** Calls the listener when the list or the status changes. Returns the function that stops it. */
-  subscribe(listener: (change: "sessions" | "status") => void): () => void;
+  /** Calls the listener when the list, the status or the device changes. Returns the function that stops it. */
+  subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void;
   /** As of a session, for the list: true when what the relay has of it has arrived within `timeoutMs`. */
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
   /** As of a session, for the list: true when nothing of it is pending at the relay within `timeoutMs`. */

@@ -8,6 +8,9 @@ import {
 } from "@coppice/core";
 import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
 import { toHexString } from "lib0/buffer";
+import { CopyWatch } from "./copy-watch.ts";
+import { type HomeIdentity, readHomeIdentity, takeNewIdentity } from "./home-identity.ts";
+import { HomeReplicas } from "./home-replicas.ts";
 import { Replica } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
 import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
@@ -28,6 +31,8 @@ import type {
 const importBatchLines = 512;
 const importBatchChars = 1024 * 1024;
 const fileFormatVersion = 3;
+/** Long enough for the other folder to notice and to tell, in ms. */
+const copyGraceMs = 10_000;
 
 /**
  * Opens a workspace on this device: its list from the local store, then the socket to its relay. Settles when the
@@ -35,8 +40,11 @@ const fileFormatVersion = 3;
  */
 export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Workspace> {
   const room = deriveWorkspaceRoom(options.workspaceKey);
+  const replicaId = createUuidV7();
+  const identity = await readHomeIdentity(options.store, options.device);
+  const replicas = await HomeReplicas.open(options.store, replicaId);
   const replica = await openRoom(options, room);
-  const workspace = new OpenedWorkspace(options, room, replica);
+  const workspace = new OpenedWorkspace(options, { room, replica, replicaId, replicas, identity });
   replica.connect();
   return workspace;
 }
@@ -52,29 +60,59 @@ async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<
   });
 }
 
+/** What a workspace is made of when it opens. */
+interface WorkspaceParts {
+  readonly room: RoomKeys;
+  readonly replica: Replica;
+  readonly replicaId: string;
+  readonly replicas: HomeReplicas;
+  readonly identity: HomeIdentity;
+}
+
 class OpenedWorkspace implements Workspace {
-  readonly device: DeviceIdentity;
   readonly #options: OpenWorkspaceOptions;
   readonly #replica: Replica;
   readonly #log: WorkspaceLog;
-  readonly #replicaId = createUuidV7();
-  readonly #listeners = new Set<(change: "sessions" | "status") => void>();
+  readonly #replicaId: string;
+  readonly #replicas: HomeReplicas;
+  readonly #copyWatch: CopyWatch;
+  #identity: HomeIdentity;
+  #changingIdentity: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
   readonly #openedById = new Map<string, Promise<OpenedSession>>();
   readonly #closingById = new Map<string, Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: OpenWorkspaceOptions, room: RoomKeys, replica: Replica) {
-    this.device = options.device;
+  constructor(options: OpenWorkspaceOptions, { room, replica, replicaId, replicas, identity }: WorkspaceParts) {
     this.#options = options;
+    this.#identity = identity;
+    this.#replicaId = replicaId;
+    this.#replicas = replicas;
+    this.#copyWatch = new CopyWatch({
+      replicaId,
+      isRegistered: (id) => replicas.isRegistered(id),
+      onCopy: () => this.#changeIdentity(),
+      // The store's own failure shows in the status of whoever writes; the next change of the cursor looks again.
+      onError: () => undefined,
+      graceMs: options.copyGraceMs ?? copyGraceMs,
+    });
     this.#replica = replica;
     this.#log = new WorkspaceLog(replica.doc, {
       keys: this.#isSealed() ? room : undefined,
       crypto: options.crypto,
-      deviceId: options.device.id,
+      deviceId: this.device.id,
       onChange: () => this.#notify("sessions"),
     });
     replica.subscribe(() => this.#notify("status"));
     this.#introduceDevice();
+  }
+
+  get device(): DeviceIdentity {
+    return this.#identity.device;
+  }
+
+  get formerDeviceIds(): readonly string[] {
+    return this.#identity.formerIds;
   }
 
   listSessions(): WorkspaceSession[] {
@@ -138,7 +176,7 @@ class OpenedWorkspace implements Workspace {
     return this.#replica.status();
   }
 
-  subscribe(listener: (change: "sessions" | "status") => void): () => void {
+  subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -170,8 +208,12 @@ class OpenedWorkspace implements Workspace {
     const closed = await Promise.allSettled(
       [...this.#openedById.values()].map(async (session) => (await session).close()),
     );
+    this.#copyWatch.close();
+    await this.#changingIdentity;
     this.#log.close();
     await this.#replica.close();
+    // A registration that stays open says nothing wrong: this replica was one of this home.
+    await this.#replicas.close().catch(() => undefined);
     const failed = closed.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -224,9 +266,15 @@ class OpenedWorkspace implements Workspace {
         crypto: this.#options.crypto,
         store: this.#options.store,
         deviceId: this.device.id,
+        formerDeviceIds: this.formerDeviceIds,
         replicaId: this.#replicaId,
         cursor: this.#options.cursor ?? "replica",
+        isVisible: this.#replicas.isOpen,
         deviceNames: () => this.deviceNames(),
+        onSameDevice: (replicaId, isShown) => {
+          // Where nothing is sealed anybody can show any cursor.
+          if (this.#isSealed()) void this.#copyWatch.check(replicaId, isShown);
+        },
         onNamed: (name) => this.#listName(sessionId, name),
         onClosing: (closing) => this.#forgetClosing(sessionId, closing),
       });
@@ -266,6 +314,24 @@ class OpenedWorkspace implements Workspace {
     this.#log.append(name === undefined ? rest : { ...rest, name });
   }
 
+  /** Another folder has this device's id: what is written from now on is written under a new one (SPEC WS22). */
+  #changeIdentity(): Promise<void> {
+    const changing = this.#changingIdentity.then(async () => {
+      this.#identity = await takeNewIdentity(this.#options.store, this.#options.device, this.#identity);
+      const { id } = this.device;
+      this.#log.deviceId = id;
+      this.#introduceDevice();
+      for (const opening of this.#openedById.values()) {
+        // One that could not be opened has nobody who writes.
+        const session = await opening.catch(() => undefined);
+        session?.takeDeviceId(id);
+      }
+      this.#notify("device");
+    });
+    this.#changingIdentity = changing.catch(() => undefined);
+    return changing;
+  }
+
   #introduceDevice(): void {
     const { id, name, person } = this.device;
     const known = this.#log.devices().get(id);
@@ -273,7 +339,7 @@ class OpenedWorkspace implements Workspace {
     this.#log.append({ type: "workspace_device", deviceId: id, name, ...(person === undefined ? {} : { person }) });
   }
 
-  #notify(change: "sessions" | "status"): void {
+  #notify(change: "sessions" | "status" | "device"): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

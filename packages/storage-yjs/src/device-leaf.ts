@@ -8,6 +8,8 @@ export interface StoredLeaf {
   readonly ownRecordId: string | null;
   /** Of a device that had no record of its own: the record of another that it took its place from. */
   readonly sinceRecordId?: string;
+  /** The id the device had then, when it has had several; absent: its first. */
+  readonly deviceId?: string;
 }
 
 /** Where a device keeps its leaf of a session. */
@@ -32,21 +34,27 @@ export interface LeafLog {
  * SPEC YS, table "Leaf".
  */
 export class DeviceLeaf {
-  readonly #deviceId: string;
+  /** The device's id, then the ids it had before, newest first. */
+  readonly #deviceIds: readonly string[];
   readonly #store: OwnLeafStore | undefined;
   #stored: StoredLeaf | undefined;
-  /** The device's record with the greatest (`n`, position); unless two processes of the device wrote at once. */
-  #ownLast: EntryNode | undefined;
-  #isOwnLastUnsure = false;
+  /** By device id, the record with the greatest (`n`, position); unless two processes of the device wrote at once. */
+  readonly #lastByDevice = new Map<string, EntryNode>();
+  #isLastUnsure = false;
   #isSettled = false;
   #saved: Promise<void> = Promise.resolve();
-  /** Set when the device turns out to have written the session's header. */
-  isCreator = false;
+  readonly #creatorIds = new Set<string>();
 
-  constructor(deviceId: string, store: OwnLeafStore | undefined) {
-    this.#deviceId = deviceId;
+  /** `formerIds` are ids the device had before, newest first: where those left it, it stands. */
+  constructor(deviceId: string, store: OwnLeafStore | undefined, formerIds: readonly string[] = []) {
+    this.#deviceIds = [deviceId, ...formerIds];
     this.#store = store;
     this.#stored = store?.read();
+  }
+
+  /** Takes note of a device that wrote a header of the session: it stands before the first entry. */
+  noteCreator(deviceId: string): void {
+    this.#creatorIds.add(deviceId);
   }
 
   /** False until `settle` was called with something to stand on: then what arrives first decides. */
@@ -58,11 +66,12 @@ export class DeviceLeaf {
   addNodes(nodes: readonly EntryNode[], recordCount: number): boolean {
     let hasOwn = false;
     for (const node of nodes) {
-      if (node.deviceId !== this.#deviceId) continue;
-      hasOwn = true;
-      const ahead = this.#ownLast === undefined ? 1 : compareRanks(node, this.#ownLast, recordCount);
-      if (ahead > 0) this.#ownLast = node;
-      if (ahead === 0) this.#isOwnLastUnsure = true;
+      if (!this.#deviceIds.includes(node.deviceId)) continue;
+      hasOwn ||= node.deviceId === this.#deviceIds[0];
+      const last = this.#lastByDevice.get(node.deviceId);
+      const ahead = last === undefined ? 1 : compareRanks(node, last, recordCount);
+      if (ahead > 0) this.#lastByDevice.set(node.deviceId, node);
+      if (ahead === 0) this.#isLastUnsure = true;
     }
     return hasOwn;
   }
@@ -76,13 +85,21 @@ export class DeviceLeaf {
   settle(log: LeafLog): string | null {
     const { leafId, isSettled, toStore } = this.#decide(log);
     this.#isSettled = isSettled;
-    if (toStore !== undefined) {
-      this.#stored = toStore;
-      this.#saved = this.#store?.write(toStore) ?? Promise.resolve();
-      // Whoever waits for `saved` hears of it; until then it must not count as unhandled.
-      this.#saved.catch(() => undefined);
-    }
+    if (toStore !== undefined) this.#keep(toStore);
     return leafId;
+  }
+
+  /** Stores a place as that of the device, which goes by a new id from now on and has written nothing under it. */
+  settleAt(leafId: string | null, sinceRecordId: string | undefined): void {
+    this.#isSettled = true;
+    this.#keep(this.#toStored(leafId, sinceRecordId));
+  }
+
+  #keep(toStore: StoredLeaf): void {
+    this.#stored = toStore;
+    this.#saved = this.#store?.write(toStore) ?? Promise.resolve();
+    // Whoever waits for `saved` hears of it; until then it must not count as unhandled.
+    this.#saved.catch(() => undefined);
   }
 
   /** Settles when what was stored is durable; rejects as the store did. */
@@ -91,18 +108,38 @@ export class DeviceLeaf {
   }
 
   #decide(log: LeafLog): { leafId: string | null; isSettled: boolean; toStore?: StoredLeaf } {
-    const ownLast = this.#findOwnLast(log);
-    const stored = this.#stored;
-    const isAsNewAsLog = stored?.ownRecordId === (ownLast?.id ?? null);
-    if (stored !== undefined && isAsNewAsLog && (stored.leafId === null || log.isKnown(stored.leafId))) {
-      return { leafId: stored.leafId, isSettled: true };
+    for (const deviceId of this.#deviceIds) {
+      const leafId = this.#findLeafOf(deviceId, log);
+      if (leafId === undefined) continue;
+      if (deviceId === this.#deviceIds[0]) return { leafId, isSettled: true };
+      return { leafId, isSettled: true, toStore: this.#toStored(leafId, this.#findLastOf(deviceId, log)?.id) };
     }
-    if (ownLast !== undefined) return { leafId: leafEffect(ownLast), isSettled: true };
-    if (this.isCreator) return { leafId: null, isSettled: true };
     const last = findLastOfAll(log);
     if (last === undefined) return { leafId: null, isSettled: false };
     const leafId = leafEffect(last);
-    return { leafId, isSettled: true, toStore: { leafId, ownRecordId: null, sinceRecordId: last.id } };
+    return { leafId, isSettled: true, toStore: this.#toStored(leafId, last.id) };
+  }
+
+  /** Where the device stands by what it did under one of its ids; undefined: nothing. */
+  #findLeafOf(deviceId: string, log: LeafLog): string | null | undefined {
+    const last = this.#findLastOf(deviceId, log);
+    const stored = this.#stored;
+    const isOfThisId = (stored?.deviceId ?? this.#deviceIds.at(-1)) === deviceId;
+    const isAsNewAsLog = isOfThisId && stored?.ownRecordId === (last?.id ?? null);
+    if (stored !== undefined && isAsNewAsLog && (stored.leafId === null || log.isKnown(stored.leafId)))
+      return stored.leafId;
+    if (last !== undefined) return leafEffect(last);
+    return this.#creatorIds.has(deviceId) ? null : undefined;
+  }
+
+  #toStored(leafId: string | null, sinceRecordId: string | undefined): StoredLeaf {
+    const [deviceId, ...formerIds] = this.#deviceIds;
+    return {
+      leafId,
+      ownRecordId: null,
+      ...(sinceRecordId === undefined ? {} : { sinceRecordId }),
+      ...(formerIds.length === 0 || deviceId === undefined ? {} : { deviceId }),
+    };
   }
 
   /**
@@ -111,18 +148,23 @@ export class DeviceLeaf {
    */
   isLater(node: EntryNode, log: LeafLog, find: (id: string) => EntryNode | undefined): boolean {
     const sinceId = this.#stored?.sinceRecordId ?? this.#stored?.leafId;
-    const since = this.#findOwnLast(log) ?? (sinceId ? find(sinceId) : undefined);
+    const ownLast = this.#findLastOf(this.#deviceIds[0] ?? "", log);
+    const since = ownLast ?? (sinceId ? find(sinceId) : undefined);
     if (since === undefined) return true;
-    const ahead = compareRanks(node, since, log.nodes.length);
-    return ahead === 0 ? log.nodes.indexOf(node) > log.nodes.indexOf(since) : ahead > 0;
+    const { nodes } = log;
+    const ahead = compareRanks(node, since, nodes.length);
+    return ahead === 0 ? nodes.indexOf(node) > nodes.indexOf(since) : ahead > 0;
   }
 
-  #findOwnLast(log: LeafLog): EntryNode | undefined {
-    if (this.#isOwnLastUnsure) {
-      this.#ownLast = findLastNode(log.nodes, (node) => node.deviceId === this.#deviceId);
-      this.#isOwnLastUnsure = false;
+  #findLastOf(deviceId: string, log: LeafLog): EntryNode | undefined {
+    if (this.#isLastUnsure) {
+      for (const each of this.#lastByDevice.keys()) {
+        const last = findLastNode(log.nodes, (node) => node.deviceId === each);
+        if (last !== undefined) this.#lastByDevice.set(each, last);
+      }
+      this.#isLastUnsure = false;
     }
-    return this.#ownLast;
+    return this.#lastByDevice.get(deviceId);
   }
 }
 

@@ -52,6 +52,8 @@ export interface YjsSessionStorageOptions {
   keys?: RoomKeys | undefined;
   /** This device; it stands in every record written here. */
   deviceId: string;
+  /** Ids this device had before, newest first: where it stood under them, it stands. Default: none. */
+  formerDeviceIds?: readonly string[] | undefined;
   /** False for a replica that attached and never completed a sync: it has no leaf and may not append. */
   synced: boolean;
   /** Settles when every update the doc has emitted so far is durable, rejects with a `SessionError`. Default: at once. */
@@ -112,7 +114,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   readonly #codec: RecordCodec;
   readonly #log: RecordLog;
   readonly #header: SessionHeaderChoice;
-  readonly #deviceLeaf: DeviceLeaf;
+  #deviceId: string;
+  #deviceLeaf: DeviceLeaf;
   readonly #numbers = new RecordNumbers();
   readonly #entryCache = new PayloadCache<EntryNode, SessionEntry>(MAX_CACHED_BYTES);
   readonly #writtenByBytes = new WeakMap<Uint8Array, WrittenRecord>();
@@ -159,7 +162,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#options = options;
     this.#codec = new RecordCodec({ sessionId, keys, crypto });
     this.#header = new SessionHeaderChoice(sessionId);
-    this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf);
+    this.#deviceId = options.deviceId;
+    this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf, options.formerDeviceIds);
     this.#isSynced = synced;
     this.#index = new IndexKeeper(options.indexSnapshot, { sessionId, keys, crypto }, options.slices ?? {});
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
@@ -171,7 +175,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
    * session, when the log has another one, and when it holds records of another key.
    */
   async create(headerJson: string): Promise<void> {
-    const { sessionId, deviceId } = this.#options;
+    const { sessionId } = this.#options;
+    const deviceId = this.#deviceId;
     if (this.#isClosed) throw new SessionError("closed", "The session storage is closed");
     const parsed = parseHeaderJson(headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `Not a session header: ${parsed.error.message}`);
@@ -260,6 +265,25 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#place = undefined;
   }
 
+  /**
+   * The device goes by another id from now on, for what it writes and for what counts as its own: the folder it lives in
+   * was copied, and another device has the old id. It keeps its place, and what it wrote so far stays as it is.
+   */
+  takeDeviceId(deviceId: string): void {
+    if (deviceId === this.#deviceId) return;
+    const log = this.#leafLog();
+    const leafId = this.getDeviceLeaf();
+    const formerIds = [this.#deviceId, ...(this.#options.formerDeviceIds ?? [])];
+    this.#deviceId = deviceId;
+    this.#deviceLeaf = new DeviceLeaf(deviceId, this.#options.ownLeaf, formerIds);
+    this.#deviceLeaf.addNodes(
+      log.nodes.filter((node) => node !== undefined),
+      this.#records.length,
+    );
+    // The old id may be at work elsewhere already; what it does there must not count here any more.
+    if (this.#isSynced) this.#deviceLeaf.settleAt(leafId, findLastOfAll(log)?.id);
+  }
+
   /** False for a replica that attached and has not had a complete sync yet: it has no leaf. */
   get isPlaced(): boolean {
     return this.#isSynced;
@@ -291,7 +315,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#requireSynced();
     const log = this.#leafLog();
     return planResume(policy, {
-      deviceId: this.#options.deviceId,
+      deviceId: this.#deviceId,
       leafId: this.leafId,
       childrenOf: (id) => this.tree.children(id),
       isLater: (node) => this.#deviceLeaf.isLater(node, log, (id) => this.tree.get(id)),
@@ -356,7 +380,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     let chars = 0;
     let n = this.#numbers.next(this.#log.recordCount);
     for (const record of records) {
-      const fields = entryToFields(record, this.#options.deviceId, n++);
+      const fields = entryToFields(record, this.#deviceId, n++);
       prepared.push(this.#prepare({ ...fields, json: record.json }, record.entry));
       chars += record.json.length;
       if (chars < MAX_PREPARED_CHARS) continue;
@@ -517,7 +541,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     const payload = written ? succeed(written.json) : this.#codec.openPayload(record.bytes, record, header);
     if (!payload.ok) this.#countProblem(record, payload.error);
     else if (!this.#header.offer(payload.value)) this.#countProblem(record, "malformed");
-    else if (header.deviceId === this.#options.deviceId) this.#deviceLeaf.isCreator = true;
+    else this.#deviceLeaf.noteCreator(header.deviceId);
     return { record, problem: undefined };
   }
 
@@ -580,7 +604,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       }
       // Shorter ones fit in any case: 3 bytes a character at most, once in the payload and once in the header.
       if (record.json.length < MAX_RECORD_BYTES / 8) continue;
-      this.#codec.prepareRecord({ ...entryToFields(record, this.#options.deviceId, 0), json: record.json });
+      this.#codec.prepareRecord({ ...entryToFields(record, this.#deviceId, 0), json: record.json });
     }
   }
 

@@ -231,4 +231,60 @@ describe("the table Leaf", () => {
     expect((await logIds(low)).slice(-2)).toEqual(["higher1", "higher2"]);
     for (const deviceId of ["device-a", "device-c"]) expect(await leafOf(deviceId, low)).toBe("higher2");
   });
+
+  test("[YS96] a device that takes a new id keeps its place, and the old id moves it no more", async () => {
+    const a = await openFirst();
+    await a.storage.setLeafId("a1");
+    const twin = await openReplica("device-a", { log: [...a.log] });
+    a.storage.takeDeviceId("device-b");
+    expect(await a.storage.getLeafId()).toBe("a1");
+    expect(a.ownLeaf.leaf).toMatchObject({ leafId: "a1", ownRecordId: null, deviceId: "device-b" });
+    await appendChain(twin, "t1");
+    deliver(twin, a);
+    expect([await a.storage.getLeafId(), a.storage.getDeviceLeaf()]).toEqual(["a1", "a1"]);
+    const formerDeviceIds = ["device-a"];
+    const again = await openReplica("device-b", { log: [...a.log], ownLeaf: a.ownLeaf, formerDeviceIds });
+    expect(await again.storage.getLeafId()).toBe("a1");
+    await appendChain(again, "b1");
+    expect(again.storage.getAuthor("b1")).toBe("device-b");
+    const last = await openReplica("device-b", { log: [...again.log], ownLeaf: a.ownLeaf, formerDeviceIds });
+    expect(await last.storage.getLeafId()).toBe("b1");
+  });
+
+  test("[YS96] in a session that was not open then, the place is where the old id stands when it is opened first", async () => {
+    const a = await openFirst();
+    await a.storage.setLeafId("a1");
+    const formerDeviceIds = ["device-z", "device-a"];
+    for (const leaf of [undefined, { leafId: "a2", ownRecordId: null }]) {
+      const ownLeaf = new TestLeafStore();
+      ownLeaf.leaf = leaf;
+      const b = await openReplica("device-b", { log: [...a.log], ownLeaf, formerDeviceIds });
+      expect(await b.storage.getLeafId()).toBe("a1");
+      await appendChain(a, "a3");
+      deliver(a, b);
+      expect(await b.storage.getLeafId()).toBe("a1");
+      const again = await openReplica("device-b", { log: [...b.log], ownLeaf, formerDeviceIds });
+      expect(await again.storage.getLeafId()).toBe("a1");
+      await a.storage.setLeafId("a1");
+    }
+  });
+
+  test("[YS96] what the old id had stored counts for the new one, while it is as new as the log", async () => {
+    const a = await openFirst();
+    const ownLeaf = new TestLeafStore();
+    ownLeaf.leaf = { leafId: "a1", ownRecordId: null };
+    const c = await openReplica("device-d", { log: [...a.log], ownLeaf, formerDeviceIds: ["device-c"] });
+    expect(await c.storage.getLeafId()).toBe("a1");
+  });
+
+  test("[YS96] a creator that takes a new id before its first entry still stands before it", async () => {
+    const a = await createReplica("device-a");
+    a.storage.takeDeviceId("device-b");
+    const c = await openReplica("device-c", { log: [...a.log] });
+    await c.storage.appendEntry(message("c1", null));
+    deliver(c, a);
+    expect(await a.storage.getLeafId()).toBeNull();
+    const again = await openReplica("device-b", { log: [...a.log], formerDeviceIds: ["device-a"] });
+    expect(await again.storage.getLeafId()).toBeNull();
+  });
 });

@@ -26,8 +26,11 @@ export const statusCommand: CliCommand = defineCliCommand({
       const isAsked = !offline && home.relay !== undefined;
       await workspace.waitUntilAcknowledged(relayWaitMs);
       const sessions = await readStatuses(workspace);
-      const { device, relay, folder } = home;
-      output.print(`device   ${toPrintableLine(device.name)}  ${device.id}`);
+      const { relay, folder } = home;
+      const { device, formerDeviceIds } = workspace;
+      const [formerId] = formerDeviceIds;
+      const copy = formerId === undefined ? "" : `  (this home is a copy of ${toPrintableLine(formerId)})`;
+      output.print(`device   ${toPrintableLine(device.name)}  ${device.id}${copy}`);
       output.print(`home     ${folder}`);
       output.print(
         `relay    ${relay ?? "none; `coppice init` with an address adds one"}${relay === undefined ? "" : `  ${offline ? "not asked (--offline)" : describeConnection(workspace.status())}`}`,

@@ -29,10 +29,10 @@ export const treeCommand: CliCommand = defineCliCommand({
       const labelByEntryId = await readLabels(session);
       const leafId = session.getDeviceLeafId();
       const cursors = session.getCursors();
-      const ownId = opened.home.device.id;
+      const ownId = opened.workspace.device.id;
       const shownCursors: TreeCursor[] = [
         // This very process is a replica of its own for a moment; what counts for the user is the device's leaf.
-        { name: opened.home.device.name, leafId },
+        { name: opened.workspace.device.name, leafId },
         ...cursors.filter((cursor) => cursor.deviceId !== ownId).map(toTreeCursor),
       ];
       output.print(`${toPrintableLine(listed.name ?? listed.id)} · ${entries.length} entries`);
