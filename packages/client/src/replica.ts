@@ -1,4 +1,5 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
+import { ArrivalOrder } from "@coppice/storage-yjs";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { applyStoredUpdate } from "./apply-stored-update.ts";
@@ -6,14 +7,24 @@ import { type Coverage, coverageSlot, decodeCoverage, encodeCoverage } from "./c
 import { DurableQueue, type OwnRange } from "./durable-queue.ts";
 import { messageOf } from "./error-message.ts";
 import { readHeldClocks } from "./held-records.ts";
+import { LogCompaction } from "./log-compaction.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
 import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
+
+/** A durable value of this device that belongs to one room. */
+export interface ArrivalStore {
+  read(): Promise<Uint8Array | undefined>;
+  /** Settles when it is durable. */
+  write(arrivals: Uint8Array): Promise<void>;
+}
 
 /** What a replica of one room stands on. */
 export interface OpenReplicaOptions {
   /** The room's local log; closed with the replica. */
   readonly log: UpdateLog;
   readonly roomId: string;
+  /** Where the order of arrival is kept once updates of the log have been merged. Absent: the log is never merged. */
+  readonly arrivals?: ArrivalStore | undefined;
   /** Address of the relay; absent: offline. */
   readonly relay?: string | undefined;
   readonly webSocket?: WebSocketConstructor | undefined;
@@ -32,9 +43,12 @@ const readRetryDelayMs = 1_000;
  */
 export class Replica {
   readonly doc: Y.Doc = new Y.Doc();
+  /** In which order the document's records arrived on this device. */
+  readonly arrivals: ArrivalOrder;
   readonly #options: OpenReplicaOptions;
   readonly #queue: DurableQueue;
   readonly #coverage: Coverage;
+  readonly #compaction: LogCompaction;
   readonly #listeners = new Set<() => void>();
   readonly #stopWatchingLog: () => void;
   #awareness: Awareness | undefined;
@@ -54,9 +68,11 @@ export class Replica {
   #isCoverageStale = false;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: OpenReplicaOptions, coverage: Coverage) {
+  private constructor(options: OpenReplicaOptions, coverage: Coverage, arrivals: ArrivalOrder) {
     this.#options = options;
     this.#coverage = coverage;
+    this.arrivals = arrivals;
+    this.#compaction = new LogCompaction(options.log, () => this.#writeArrivals());
     if (options.clientId !== undefined) this.doc.clientID = options.clientId;
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),
@@ -72,7 +88,12 @@ export class Replica {
 
   /** Opens the room's local copy; settles when its log is loaded. Nothing is sent before `connect`. */
   static async open(options: OpenReplicaOptions): Promise<Replica> {
-    const replica = new Replica(options, decodeCoverage(await options.log.readDerived(coverageSlot)));
+    const [coverage, arrivals] = await Promise.all([
+      options.log.readDerived(coverageSlot),
+      readArrivals(options.arrivals),
+    ]);
+    const replica = new Replica(options, decodeCoverage(coverage), arrivals ?? new ArrivalOrder());
+    replica.arrivals.follow(replica.doc);
     await replica.#pull();
     if (replica.#readError !== undefined) {
       const message = replica.#readError;
@@ -81,6 +102,7 @@ export class Replica {
     }
     // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
     replica.doc.on("update", (update, origin, _doc, transaction) => replica.#onUpdate(update, origin, transaction));
+    replica.#compact();
     return replica;
   }
 
@@ -203,6 +225,7 @@ export class Replica {
     try {
       await this.#queue.close();
     } finally {
+      await this.#compaction.close();
       await this.#coverageSaved;
       await this.#writeCoverage();
       this.#awareness?.destroy();
@@ -235,6 +258,8 @@ export class Replica {
   #onSaved(update: Uint8Array, seq: number, own: OwnRange | undefined): void {
     if (seq === this.#appliedSeq + 1) this.#appliedSeq = seq;
     else if (seq > this.#appliedSeq) this.#ownSeqs.add(seq);
+    this.#compaction.note(seq, update.length);
+    this.#compact();
     if (own !== undefined) this.#link?.send(update);
     this.#notify();
   }
@@ -244,7 +269,12 @@ export class Replica {
     this.#pulling = this.#pulling.then(async () => {
       try {
         for await (const { seq, update } of this.#options.log.read(this.#appliedSeq)) {
-          if (!this.#ownSeqs.delete(seq)) applyStoredUpdate(this.doc, update, this.#options.log);
+          // One that stands behind a gap is a chunk: another process has merged, and more than our own may be in it.
+          const isOwn = this.#ownSeqs.delete(seq) && seq === this.#appliedSeq + 1;
+          if (!isOwn) {
+            applyStoredUpdate(this.doc, update, this.#options.log);
+            this.#compaction.note(seq, update.length);
+          }
           this.#appliedSeq = seq;
         }
         for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);
@@ -254,6 +284,21 @@ export class Replica {
       }
     });
     return this.#pulling;
+  }
+
+  #compact(): void {
+    if (this.#options.arrivals !== undefined && this.#closing === undefined) this.#compaction.start(this.#appliedSeq);
+  }
+
+  /**
+   * Before updates are merged, because the order of single updates is the order of arrival and a chunk has none.
+   * False when another process has seen records that are not here yet: its order must not be lost.
+   */
+  async #writeArrivals(): Promise<boolean> {
+    const stored = await readArrivals(this.#options.arrivals);
+    if (stored !== undefined && !this.arrivals.covers(stored)) return false;
+    await this.#options.arrivals?.write(this.arrivals.encode());
+    return true;
   }
 
   /** A log that cannot be read is tried again: what other processes wrote must not wait for their next entry. */
@@ -311,4 +356,10 @@ function ownRangeOf(transaction: Y.Transaction): OwnRange | undefined {
   const from = transaction.beforeState.get(client) ?? 0;
   const to = transaction.afterState.get(client) ?? 0;
   return to > from ? { client, from, to } : undefined;
+}
+
+/** A value of another version is of no use: then chunks count as having arrived at once. */
+async function readArrivals(store: ArrivalStore | undefined): Promise<ArrivalOrder | undefined> {
+  const bytes = await store?.read();
+  return bytes && ArrivalOrder.decode(bytes);
 }

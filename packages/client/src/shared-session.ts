@@ -69,6 +69,7 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
       read: () => storedLeaf,
       write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
     },
+    arrivals: replica.arrivals,
     indexSnapshot: {
       read: () => replica.readDerived(indexSlot),
       write: (snapshot) => replica.writeDerived(indexSlot, snapshot),

@@ -49,10 +49,17 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   return workspace;
 }
 
+/** Value of this device in the store, per room. */
+const arrivalsKey = (roomId: string): string => `arrivals/${roomId}`;
+
 async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<Replica> {
   return Replica.open({
     log: await options.store.openLog(room.roomId),
     roomId: room.roomId,
+    arrivals: {
+      read: () => options.store.readValue(arrivalsKey(room.roomId)),
+      write: (arrivals) => options.store.writeValue(arrivalsKey(room.roomId), arrivals),
+    },
     relay: options.relay,
     webSocket: options.webSocket,
     timings: options.timings,

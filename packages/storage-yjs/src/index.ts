@@ -1,3 +1,4 @@
+export { ArrivalOrder } from "./arrival-order.ts";
 export type { Cursor, CursorContext, CursorState } from "./cursor.ts";
 export { createCursorContext, decodeCursor, encodeCursor } from "./cursor.ts";
 export type { CursorChange } from "./cursor-board.ts";
@@ -15,5 +16,6 @@ export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveDeletionSecret, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
 export type { SliceOptions } from "./slices.ts";
+export { Slices } from "./slices.ts";
 export type { EntryConflict, UnreadableCounts, YjsSessionStorageOptions } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";

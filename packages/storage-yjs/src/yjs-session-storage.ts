@@ -12,6 +12,7 @@ import {
   TreeSessionStorage,
 } from "@coppice/core";
 import type * as Y from "yjs";
+import { ArrivalOrder } from "./arrival-order.ts";
 import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
 import { createUnreadableEntry, EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
 import { IndexKeeper, type IndexSnapshotStore } from "./index-keeper.ts";
@@ -68,6 +69,8 @@ export interface YjsSessionStorageOptions {
   crypto?: RecordCrypto | undefined;
   /** Where the index is kept between two opens; default nowhere: every open then opens every record's header. */
   indexSnapshot?: IndexSnapshotStore | undefined;
+  /** In which order the doc's records arrived; whoever gives it has it follow the doc. Default: as they are found, then as they come. */
+  arrivals?: ArrivalOrder | undefined;
   /** How opening a long log gives way to other work. */
   slices?: SliceOptions | undefined;
 }
@@ -123,8 +126,10 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   /** By position in the log. */
   #records: IndexedRecord[] = [];
   #nodeCount = 0;
-  /** In order of arrival. */
-  readonly #arrivedNodes: EntryNode[] = [];
+  readonly #arrivals: ArrivalOrder;
+  readonly #stopArrivals: () => void;
+  /** Ids of entries in order of arrival; undefined until somebody asks. */
+  #arrivedIds: Set<string> | undefined;
   /** What the log has told and is not yet in the index; undefined once the storage is open, when nothing waits. */
   #unread: LogChange[] | undefined = [];
   readonly #duplicateIds = new Set<string>();
@@ -146,7 +151,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     try {
       await storage.#readLog();
     } catch (error) {
-      storage.#log.close();
+      storage.#detach();
       throw error;
     }
     return storage;
@@ -166,6 +171,9 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf, options.formerDeviceIds);
     this.#isSynced = synced;
     this.#index = new IndexKeeper(options.indexSnapshot, { sessionId, keys, crypto }, options.slices ?? {});
+    this.#arrivals = options.arrivals ?? new ArrivalOrder();
+    // Before the log: a change is told when its arrival is known.
+    this.#stopArrivals = options.arrivals === undefined ? this.#arrivals.follow(doc) : () => undefined;
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
   }
 
@@ -411,16 +419,24 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     return entry;
   }
 
-  /** In the order in which this open has seen them; after a reopen that starts as log order. */
   protected override nodesByArrival(): readonly EntryNode[] {
-    const ids = new Set(this.#arrivedNodes.map((node) => node.id));
-    return Array.from(ids, (id) => this.tree.get(id)).filter((node) => node !== undefined);
+    this.#arrivedIds ??= new Set(this.#sortByArrival(this.tree.allNodes()).map((node) => node.id));
+    return Array.from(this.#arrivedIds, (id) => this.tree.get(id)).filter((node) => node !== undefined);
+  }
+
+  #sortByArrival(nodes: readonly EntryNode[]): EntryNode[] {
+    return this.#arrivals.sort(nodes, (node) => node.record);
+  }
+
+  #detach(): void {
+    this.#log.close();
+    this.#stopArrivals();
   }
 
   /** Also rejects when the leaf of a new device could not be stored. */
   protected override async release(): Promise<void> {
     this.#isClosed = true;
-    this.#log.close();
+    this.#detach();
     await this.#index.finish(this.#records);
     await this.#deviceLeaf.saved();
   }
@@ -510,7 +526,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.tree.recordCount = recordCount;
     const nodes = shownRuns.length === 1 ? (shownRuns[0]?.nodes ?? []) : shownRuns.flatMap((run) => run.nodes);
     if (nodes.length === 0) return false;
-    for (const node of nodes) this.#arrivedNodes.push(node);
+    if (this.#arrivedIds !== undefined) for (const { id } of this.#sortByArrival(nodes)) this.#arrivedIds.add(id);
     for (const { duplicateOf } of this.show(shownRuns, !isOwn)) {
       if (duplicateOf !== undefined) this.#duplicateIds.add(duplicateOf.id);
     }
