@@ -91,7 +91,10 @@ export class Replica {
     const [coverage, arrivals] = await Promise.all([
       options.log.readDerived(coverageSlot),
       readArrivals(options.arrivals),
-    ]);
+    ]).catch(async (error: unknown) => {
+      await options.log.close();
+      throw error;
+    });
     const replica = new Replica(options, decodeCoverage(coverage), arrivals ?? new ArrivalOrder());
     replica.arrivals.follow(replica.doc);
     await replica.#pull();
