@@ -70,6 +70,8 @@ export class Connection implements RoomMember {
   /** Whether this client understands our own frames; stock clients print an error for each. */
   #isCoppiceClient = false;
   #namedClients: ReadonlySet<number> = new Set();
+  /** Something this client sent was not taken, because the disk was full. */
+  #isOwed = false;
   #draftBudget: DraftBudget | undefined;
 
   constructor({ socket, transport, limits, counters, logger, enter }: ConnectionOptions) {
@@ -159,7 +161,7 @@ export class Connection implements RoomMember {
         break;
       case "deleteRoom":
         this.#isCoppiceClient = true;
-        this.#notify("unknownFrame", "this relay does not delete rooms");
+        await this.#deleteRoom(lease, frame.secret);
         break;
       case "unknownExtension":
         this.#isCoppiceClient = true;
@@ -173,7 +175,26 @@ export class Connection implements RoomMember {
   async #deliver({ room }: RoomLease, update: Uint8Array): Promise<void> {
     const delivered = await room.deliver(this, update);
     if (!delivered.ok) this.refuse(delivered.error);
+    else if (delivered.value.isRefused) this.#noteRefused();
     else if (delivered.value.hasGap) this.#handleGap();
+  }
+
+  /** A client that understands it is told; all are asked for it once there is space. */
+  #noteRefused(): void {
+    if (this.#isOwed) return;
+    this.#isOwed = true;
+    this.#notify("storageFull", "the relay's disk is full; it asks for this again when there is space");
+  }
+
+  askForRefused(): void {
+    if (!this.#isOwed) return;
+    this.#isOwed = false;
+    this.#outbox?.askForMissing();
+  }
+
+  async #deleteRoom(lease: RoomLease, secret: Uint8Array): Promise<void> {
+    const deleted = await lease.deleteRoom(secret);
+    if (!deleted.ok) this.#notify(deleted.error.reason, deleted.error.message);
   }
 
   #handleGap(): void {

@@ -13,6 +13,7 @@ import type { RelayCounters, RelayStats } from "./relay-stats.ts";
 import { parseRoomName } from "./room-name.ts";
 import { type RoomLease, Rooms } from "./rooms.ts";
 import { StoreWatch } from "./store-watch.ts";
+import { resumeDeletions } from "./tombstones.ts";
 
 /** How a relay is opened. */
 export interface RelayOptions {
@@ -26,6 +27,8 @@ export interface RelayOptions {
   readonly auth: "open";
   /** Where the relay reports; default: nowhere. */
   readonly logger?: Logger;
+  /** Rooms nobody is let into for now (4502), as one that costs all others too much. What is stored of them stays. */
+  readonly quarantinedRooms?: Iterable<string>;
   /** Bounds and intervals that differ from the defaults. */
   readonly limits?: Partial<RelayLimits>;
 }
@@ -52,7 +55,8 @@ export interface Relay {
 
 /**
  * Opens a relay: y-websocket's protocol on `ws://host:port/<room>`, a plain answer to HTTP GET, nothing else. Rejects
- * with `relay_refused` when the options do not go together and with `unknown` when it cannot listen.
+ * with `relay_refused` when the options do not go together, with `unknown` when it cannot listen, and with `storage` when
+ * the store cannot be read.
  */
 export async function openRelay(options: RelayOptions): Promise<Relay> {
   const { host = "127.0.0.1", port = 0, auth } = options;
@@ -65,6 +69,7 @@ export async function openRelay(options: RelayOptions): Promise<Relay> {
       `A relay with open access listens on this machine only: use 127.0.0.1 instead of ${host}.`,
     );
   }
+  await resumeDeletions(options.store);
   const relay = new RelayServer(options, authorizeOpen);
   try {
     await relay.listen(host, port);
@@ -79,6 +84,7 @@ class RelayServer implements Relay {
   readonly #limits: RelayLimits;
   readonly #logger: Logger;
   readonly #rooms: Rooms;
+  readonly #quarantined: ReadonlySet<string>;
   readonly #storeWatch: StoreWatch;
   readonly #authorize: Authorize;
   readonly #http: Server;
@@ -88,10 +94,11 @@ class RelayServer implements Relay {
   readonly #timers: NodeJS.Timeout[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor({ store, limits, logger }: RelayOptions, authorize: Authorize) {
+  constructor({ store, limits, logger, quarantinedRooms }: RelayOptions, authorize: Authorize) {
     this.#limits = { ...defaultRelayLimits, ...limits };
     this.#logger = logger ?? pino({ level: "silent" });
     this.#rooms = new Rooms(store, this.#limits, this.#logger);
+    this.#quarantined = new Set(quarantinedRooms);
     this.#storeWatch = new StoreWatch({
       store,
       logger: this.#logger,
@@ -180,6 +187,9 @@ class RelayServer implements Relay {
     }
     if (roomName === undefined) {
       return { reason: "badRoomName", message: "a room name is 1 to 200 letters, digits, - or _" };
+    }
+    if (this.#quarantined.has(roomName)) {
+      return { reason: "roomQuarantined", message: "this room is put aside; ask whoever runs the relay" };
     }
     const authorized: Result<unknown, Refusal> = await this.#authorize(request);
     if (!authorized.ok) return authorized.error;

@@ -1,4 +1,4 @@
-import type { Result, UpdateLog, UpdateStore } from "@coppice/core";
+import { type Result, SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import {
   type AwarenessState,
   admitStructs,
@@ -22,6 +22,7 @@ import { sha256 } from "./sha256.ts";
 import { StoredSizes } from "./stored-sizes.ts";
 import type { TaskQueue } from "./task-queue.ts";
 import { TurnBudget } from "./turn-budget.ts";
+import type { WriteGate } from "./write-gate.ts";
 
 /** A connection as its room sees it. */
 export interface RoomMember {
@@ -35,6 +36,8 @@ export interface RoomMember {
   checkAlive(): void;
   /** Another member shows a draft; the whole websocket message. */
   showDraft(frame: Uint8Array): void;
+  /** There is space again: ask for what was not taken from this member meanwhile. */
+  askForRefused(): void;
   /** Closes the connection. */
   refuse(refusal: Refusal): void;
 }
@@ -51,6 +54,8 @@ export interface RoomChanges {
 export interface Delivered {
   /** Something before a part of it is missing; that part was dropped. */
   readonly hasGap: boolean;
+  /** The disk is full; what was new of it was dropped. */
+  readonly isRefused: boolean;
 }
 
 /** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */
@@ -81,6 +86,8 @@ interface RoomOptions {
   readonly logger: Logger;
   /** Where merging waits for its turn. */
   readonly mergeQueue: TaskQueue;
+  /** Shut while nothing can be written. */
+  readonly writeGate: WriteGate;
 }
 
 /**
@@ -108,6 +115,7 @@ export class Room {
   #snapshotSeq: number;
   #version = 0;
   #digest: { readonly version: number; readonly bytes: Uint8Array } | undefined;
+  readonly #writeGate: WriteGate;
   readonly #sizes: StoredSizes;
   readonly #merger: RoomMerger;
   /** Merges that the newest index snapshot knows of. */
@@ -115,9 +123,9 @@ export class Room {
   /** Readings under way that remember positions. */
   #readings = 0;
   #isFanOutScheduled = false;
-  #failure: unknown;
+  #isOver = false;
 
-  private constructor({ name, log, snapshot, limits, logger, mergeQueue }: RoomOptions) {
+  private constructor({ name, log, snapshot, limits, logger, mergeQueue, writeGate }: RoomOptions) {
     this.name = name;
     this.index = snapshot.index;
     this.#headSeq = snapshot.upTo;
@@ -125,6 +133,7 @@ export class Room {
     this.recent = new RecentUpdates(limits.maxRecentBytes);
     this.#log = log;
     this.#logger = logger;
+    this.#writeGate = writeGate;
     this.#sizes = new StoredSizes(snapshot.sizes);
     this.#merger = new RoomMerger({
       log,
@@ -192,7 +201,7 @@ export class Room {
 
   /** Whether the room can take members; a failed one is replaced by the next that is read from the log. */
   get isUsable(): boolean {
-    return this.#failure === undefined;
+    return !this.#isOver;
   }
 
   /** Lets a member in; from now on it hears of commits and cursors. */
@@ -252,10 +261,14 @@ export class Room {
       if (!admission.ok) return refuseBy(admission.error);
       const { known, accepted, isMissingSome } = admission.value;
       if (known.length === compared) {
+        if (this.#writeGate.isShut && known.length < structs.length) {
+          this.#append(member, known, []);
+          return { ok: true, value: { hasGap: false, isRefused: true } };
+        }
         // No await between admission and here: nobody else can have changed what fits.
         this.#append(member, structs, accepted);
         if (this.#inFlightBytes > maxInFlightBytes) await this.#commits;
-        return { ok: true, value: { hasGap: isMissingSome } };
+        return { ok: true, value: { hasGap: isMissingSome, isRefused: false } };
       }
       if (!(await this.#isSameAsStored(known))) {
         return { ok: false, error: { reason: "conflictingHistory", message: "other content for what the room holds" } };
@@ -291,7 +304,7 @@ export class Room {
   }
 
   #append(member: RoomMember, delivered: readonly Struct[], accepted: readonly Struct[]): void {
-    if (this.#failure !== undefined || delivered.length === 0) return;
+    if (this.#isOver || delivered.length === 0) return;
     const chunks: PendingChunk[] = [];
     for (const { structs, update } of chunkStructs(accepted)) {
       const stored = this.#log.append(update).then(
@@ -312,9 +325,9 @@ export class Room {
   async #settle(member: RoomMember, chunks: readonly PendingChunk[], clients: ReadonlySet<number>): Promise<void> {
     for (const { structs, bytes, frame, stored } of chunks) {
       const result = await stored;
-      if (this.#failure !== undefined) return;
+      if (this.#isOver) return;
       if (!result.ok) {
-        this.fail(result.error, "an update could not be stored; the room is closed");
+        this.#failToStore(result.error);
         return;
       }
       this.#inFlightBytes -= frame.length;
@@ -329,6 +342,12 @@ export class Room {
     this.#scheduleFanOut();
     if (this.#headSeq - this.#snapshotSeq >= updatesPerSnapshot) this.#writeSnapshot();
     this.#merger.startWhenDue();
+  }
+
+  #failToStore(error: unknown): void {
+    const isFull = error instanceof SessionError && error.code === "storage_full";
+    if (isFull) this.#writeGate.shut();
+    this.#end(error, isFull ? diskFull : undefined, "an update could not be stored; the room is closed");
   }
 
   /** Not waited for: it only saves reading, and a newer one comes. */
@@ -366,12 +385,27 @@ export class Room {
    * store vanished, nobody can say what is durable but the log itself. `message` is for the relay's own report.
    */
   fail(error: unknown, message: string): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = error;
+    this.#end(error, undefined, message);
+  }
+
+  /** Ends the room because it was deleted. */
+  endDeleted(): void {
+    this.#end(undefined, deleted, "the room was deleted");
+  }
+
+  #end(error: unknown, refusal: Refusal | undefined, message: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     void this.#merger.stop();
-    this.#logger.error({ room: this.name, err: error }, message);
-    const refusal: Refusal = { reason: "storageFailed", message: "the relay could not store or read its data" };
-    for (const member of this.#members) member.refuse(refusal);
+    const report = { room: this.name, err: error };
+    if (error === undefined) this.#logger.info(report, message);
+    else this.#logger.error(report, message);
+    for (const member of this.#members) member.refuse(refusal ?? unstored);
+  }
+
+  /** Asks every member for what was not taken from it while the disk was full. */
+  askForRefused(): void {
+    for (const member of this.#members) member.askForRefused();
   }
 
   /** Merges what is stored, now that nobody uses the room. */
@@ -403,6 +437,10 @@ export class Room {
     await this.#log.close();
   }
 }
+
+const unstored: Refusal = { reason: "storageFailed", message: "the relay could not store or read its data" };
+const diskFull: Refusal = { reason: "storageFull", message: "the relay's disk is full" };
+const deleted: Refusal = { reason: "roomDeleted", message: "this room was deleted" };
 
 async function readSnapshot(log: UpdateLog): Promise<IndexSnapshot> {
   const bytes = await log.readDerived(indexSnapshotName);

@@ -1,21 +1,34 @@
-import { SessionError, type UpdateStore } from "@coppice/core";
+import { type Result, SessionError, type UpdateStore } from "@coppice/core";
+import { deriveRoomId } from "@coppice/wire";
 import type { Logger } from "pino";
+import type { Refusal } from "./authorize.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import { Room } from "./room.ts";
+import { sha256 } from "./sha256.ts";
 import { TaskQueue } from "./task-queue.ts";
+import { isDeleted, writeTombstone } from "./tombstones.ts";
+import { WriteGate } from "./write-gate.ts";
 
 /** The right to use a room until it is released. */
 export interface RoomLease {
   readonly room: Room;
+  /**
+   * Deletes the room for good if this is its secret: all its connections are closed, nobody is let in any more, and its
+   * log is removed. Settles when that is sure to happen, also if the relay ends now. A wrong secret is refused and
+   * changes nothing.
+   */
+  deleteRoom(secret: Uint8Array): Promise<Result<void, Refusal>>;
   /** Gives the room back; must be called once. */
   release(): void;
 }
 
 /** One opening of a room, from reading its log to releasing it. */
 interface OpenRoom {
-  readonly room: Promise<Room>;
+  /** Undefined: it was deleted. */
+  readonly room: Promise<Room | undefined>;
   users: number;
   idleTimer: NodeJS.Timeout | undefined;
+  isDeleted: boolean;
   /** Set once the room is being given up; settles when its log is released. Never rejects. */
   ending: Promise<void> | undefined;
 }
@@ -30,12 +43,14 @@ export class Rooms {
   readonly #logger: Logger;
   readonly #mergeQueue = new TaskQueue();
   readonly #byName = new Map<string, OpenRoom>();
+  readonly #writeGate: WriteGate;
   #isClosed = false;
 
   constructor(store: UpdateStore, limits: RelayLimits, logger: Logger) {
     this.#store = store;
     this.#limits = limits;
     this.#logger = logger;
+    this.#writeGate = new WriteGate(store, limits.storeCheckIntervalMs, () => this.#askForRefused());
   }
 
   /** Number of rooms in memory. */
@@ -43,8 +58,8 @@ export class Rooms {
     return this.#byName.size;
   }
 
-  /** Opens or shares a room. Rejects when it cannot be read; the next call tries again. */
-  async acquire(name: string): Promise<RoomLease> {
+  /** Opens or shares a room; a refusal when it was deleted. Rejects when it cannot be read; the next call tries again. */
+  async acquire(name: string): Promise<RoomLease | Refusal> {
     for (;;) {
       if (this.#isClosed) throw new SessionError("closed", `room ${name} cannot be opened: the relay is closing`);
       const open = this.#byName.get(name) ?? this.#open(name);
@@ -56,26 +71,67 @@ export class Rooms {
       open.users += 1;
       clearTimeout(open.idleTimer);
       const room = await open.room;
-      if (room.isUsable) return { room, release: () => this.#release(name, open, room) };
+      if (room === undefined) return { reason: "roomDeleted", message: "this room was deleted" };
+      if (room.isUsable) return this.#lease(name, open, room);
       this.#end(name, open);
     }
+  }
+
+  #lease(name: string, open: OpenRoom, room: Room): RoomLease {
+    return {
+      room,
+      deleteRoom: (secret) => this.#delete(name, open, room, secret),
+      release: () => this.#release(name, open, room),
+    };
+  }
+
+  async #delete(name: string, open: OpenRoom, room: Room, secret: Uint8Array): Promise<Result<void, Refusal>> {
+    if (deriveRoomId(secret, sha256) !== name) {
+      return { ok: false, error: { reason: "forbidden", message: "this secret does not delete this room" } };
+    }
+    await writeTombstone(this.#store, name);
+    open.isDeleted = true;
+    room.endDeleted();
+    this.#end(name, open);
+    return { ok: true, value: undefined };
+  }
+
+  /** There is space again. */
+  #askForRefused(): void {
+    // A room that cannot be opened has told who waits for it.
+    for (const { room } of this.#byName.values()) room.then((opened) => opened?.askForRefused()).catch(() => undefined);
   }
 
   /** Ends every room, because what they hold may not be in the store any more; each is read again when it is needed. */
   fail(error: unknown): void {
     for (const open of this.#byName.values()) {
       // One that cannot be opened has told who waits for it.
-      open.room.then((room) => room.fail(error, "the store cannot be read; the room is closed")).catch(() => undefined);
+      open.room
+        .then((room) => room?.fail(error, "the store cannot be read; the room is closed"))
+        .catch(() => undefined);
     }
   }
 
   #open(name: string): OpenRoom {
-    const options = { name, limits: this.#limits, logger: this.#logger, mergeQueue: this.#mergeQueue };
-    const room = Room.open(this.#store, options);
-    const open: OpenRoom = { room, users: 0, idleTimer: undefined, ending: undefined };
+    const room = this.#openRoom(name);
+    const open: OpenRoom = { room, users: 0, idleTimer: undefined, isDeleted: false, ending: undefined };
     this.#byName.set(name, open);
-    room.catch(() => this.#forget(name, open));
+    room.then(
+      (opened) => opened ?? this.#forget(name, open),
+      () => this.#forget(name, open),
+    );
     return open;
+  }
+
+  async #openRoom(name: string): Promise<Room | undefined> {
+    if (await isDeleted(this.#store, name)) return undefined;
+    return Room.open(this.#store, {
+      name,
+      limits: this.#limits,
+      logger: this.#logger,
+      mergeQueue: this.#mergeQueue,
+      writeGate: this.#writeGate,
+    });
   }
 
   #release(name: string, open: OpenRoom, room: Room): void {
@@ -89,9 +145,12 @@ export class Rooms {
   #end(name: string, open: OpenRoom): void {
     clearTimeout(open.idleTimer);
     open.ending ??= open.room
-      .then((room) => room.close())
+      .then(async (room) => {
+        await room?.close();
+        if (open.isDeleted) await this.#store.deleteLog(name);
+      })
       .catch((error: unknown) => {
-        this.#logger.error({ room: name, err: error }, "a room's log did not close");
+        this.#logger.error({ room: name, err: error }, "a room was not given up as it should be");
       })
       .finally(() => this.#forget(name, open));
   }
@@ -105,5 +164,6 @@ export class Rooms {
     this.#isClosed = true;
     for (const [name, open] of this.#byName) this.#end(name, open);
     await Promise.all([...this.#byName.values()].map((open) => open.ending));
+    await this.#writeGate.close();
   }
 }

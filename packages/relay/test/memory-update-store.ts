@@ -8,6 +8,8 @@ export interface StoreHooks {
   beforeOpen?: (log: string) => Promise<void>;
   /** Called when reading begins, with the position to read after. */
   beforeRead?: (log: string, after: number) => Promise<void>;
+  /** Called before a value is written; rejecting makes that fail. */
+  beforeWriteValue?: (key: string) => Promise<void>;
   /** Called before a range is replaced by a merged update. */
   beforeMerge?: (log: string, from: number, to: number) => Promise<void>;
 }
@@ -44,6 +46,7 @@ export class MemoryUpdateStore implements UpdateStore {
   }
 
   async writeValue(key: string, value: Uint8Array | undefined): Promise<void> {
+    await this.hooks.beforeWriteValue?.(key);
     if (value === undefined) this.#values.delete(key);
     else this.#values.set(key, value);
   }

@@ -20,7 +20,6 @@ export type CloseReason =
   | "tooManyClients"
   | "recordTooBig"
   | "storageFailed"
-  | "roomDamaged"
   | "roomQuarantined"
   | "restarting"
   | "storageFull"
@@ -67,8 +66,6 @@ export const closeCodes: Readonly<Record<CloseReason, number>> = {
   recordTooBig: 4427,
   /** The room's log could not be read or written; nothing unacknowledged was kept. */
   storageFailed: 4500,
-  /** The room's log is damaged; it is left as it is until somebody repairs or restores it. */
-  roomDamaged: 4501,
   /** Whoever runs the relay has put this room aside. */
   roomQuarantined: 4502,
   /** The relay is stopping. */

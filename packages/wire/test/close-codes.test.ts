@@ -8,14 +8,7 @@ import {
 } from "@coppice/wire";
 import { expect, test } from "vitest";
 
-const later: readonly CloseReason[] = [
-  "storageFailed",
-  "roomDamaged",
-  "roomQuarantined",
-  "restarting",
-  "storageFull",
-  "busy",
-];
+const later: readonly CloseReason[] = ["storageFailed", "roomQuarantined", "restarting", "storageFull", "busy"];
 const offences: readonly UpdateOffence[] = [
   "malformed",
   "delete",
