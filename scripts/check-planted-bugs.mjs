@@ -47,7 +47,8 @@ async function catchBug({ name, tests }) {
     // Not a test but the run itself failed: that says nothing of the bug.
     if (failed.length === 0) throw new Error(`The tests did not run: ${Buffer.concat(errors)}`);
     const [{ title, failureMessages }] = failed;
-    const cause = failureMessages[0]?.match(/(?:Error: )?((?:at \d\d:\d\d\.\d+ |Not within )[^\n]*)/)?.[1];
+    // Of a simulated world the violation, not the whole property.
+    const cause = failureMessages.join("\n").match(/(?:at \d\d:\d\d\.\d+ |Not within )[^\n]*/)?.[0];
     return cause ?? title;
   } finally {
     rmSync(folder, { recursive: true });

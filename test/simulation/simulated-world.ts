@@ -3,6 +3,7 @@ import { deriveRoomKeys } from "@coppice/storage-yjs";
 import {
   type DiskImage,
   type SentMessage,
+  type SimulatedConnection,
   SimulatedDisk,
   SimulatedNetwork,
   type VirtualTime,
@@ -72,6 +73,11 @@ export class SimulatedWorld {
   /** Records of the session that were durable at the relay at some time. */
   readonly #onceAtRelay = new Set<string>();
   readonly #fates: PlannedFate[] = [];
+  /** Messages with records of the session that were sent, by client. */
+  readonly #sentByClient = new Map<string, Uint8Array[]>();
+  /** Which of them are sent again when a client connects. */
+  readonly #replays: { client: string; pick: number }[] = [];
+  readonly #greeted = new WeakSet<SimulatedConnection>();
   readonly #violations: string[] = [];
   #backup: DiskImage | undefined;
   #isCalm = true;
@@ -88,6 +94,7 @@ export class SimulatedWorld {
       onMessage: (message) => {
         this.trace.push(describeMessage(message, performance.now() - this.#startedMs));
         this.#watch.read(message);
+        this.#replayBefore(message);
         const at = this.#fates.findIndex((planned) => concerns(planned, message));
         return at < 0 ? "deliver" : (this.#fates.splice(at, 1)[0]?.fate ?? "deliver");
       },
@@ -180,6 +187,9 @@ export class SimulatedWorld {
           fate: step.kind,
         });
         return;
+      case "replay":
+        this.#replays.push({ client: this.#device(step.device).name, pick: step.pick });
+        return;
       case "slow disk":
         this.#disk(step.disk).commitMs = step.commitMs;
         return;
@@ -252,6 +262,7 @@ export class SimulatedWorld {
   /** Ends all trouble, waits until everybody is in step, and checks what must be true then. */
   async heal(): Promise<void> {
     this.#fates.length = 0;
+    this.#replays.length = 0;
     for (const { disk } of this.#allDisks()) Object.assign(disk.faults, { isFull: false, isUnreadable: false });
     for (const each of this.#allDisks()) {
       each.crashIn = undefined;
@@ -350,11 +361,31 @@ export class SimulatedWorld {
     }
   }
 
+  /** Notes what is sent, and puts what a planned replay names on the line before a connection's first message. */
+  #replayBefore({ connection, from, bytes }: SentMessage): void {
+    const { client, path } = connection;
+    if (from !== "client" || path !== `/${sessionRoom}`) return;
+    const sent = this.#sentByClient.get(client) ?? [];
+    this.#sentByClient.set(client, sent);
+    // An answer that there is nothing to send has eight bytes at most.
+    if (hasRecords(bytes) && bytes.length > 8) sent.push(bytes);
+    if (this.#greeted.has(connection)) return;
+    this.#greeted.add(connection);
+    for (let at = this.#replays.findIndex((planned) => planned.client === client); at >= 0; ) {
+      const { pick } = this.#replays.splice(at, 1)[0] as { pick: number };
+      const again = sent[pick % Math.max(1, sent.length)];
+      if (again !== undefined) connection.sendFromClient(again);
+      at = this.#replays.findIndex((planned) => planned.client === client);
+    }
+  }
+
   /** A new process has a new Yjs client id, and what it writes stands on records that the relay may have lost. */
   #restartAndWrite(device: SimulatedDevice): void {
+    for (const { name } of this.#devices)
+      for (let i = 0; i < 3; i += 1) this.#replays.push({ client: name, pick: int32(this.#choices, 0, 1_000) });
     device.crash(false);
     device.start();
-    for (let ms = 50; ms < 2_500; ms += 50) {
+    for (let ms = 60; ms < 1_600; ms += 60) {
       setTimeout(async () => {
         device.openSession();
         await device.checkLeaf();
@@ -406,7 +437,11 @@ export class SimulatedWorld {
     });
     const under: DiskUnderTest = { disk, stored, commitMs: 2, crashIn: undefined, crash };
     disk.onDurable = (log, updates) => {
-      stored.add(log, updates);
+      for (const each of updates) {
+        const unfounded = under === this.#relayDisk ? stored.findUnfounded(log, each.update) : undefined;
+        if (unfounded !== undefined) this.#violate(`The relay stored record ${unfounded} before what it stands on`);
+        stored.add(log, [each]);
+      }
       if (under === this.#relayDisk && log === sessionRoom)
         for (const key of stored.keys(log)) this.#onceAtRelay.add(key);
     };
@@ -474,7 +509,12 @@ function sumOf(bytes: Uint8Array): number {
 
 function concerns({ client, direction, what }: PlannedFate, { connection, from, bytes }: SentMessage): boolean {
   if (client !== connection.client || (direction === "toServer") !== (from === "client")) return false;
-  return what === "message" || (bytes[0] === 0 && bytes[1] !== 0);
+  return what === "message" || hasRecords(bytes);
+}
+
+/** Whether a message is a SyncStep2 or an update. */
+function hasRecords(bytes: Uint8Array): boolean {
+  return bytes[0] === 0 && bytes[1] !== 0;
 }
 
 /** All a device shows of the session, as one text: entries with their bytes in log order, children, tips. */

@@ -29,6 +29,8 @@ export type Step = { readonly thenMs: number } & (
       /** The next message of any kind, or the next that carries records. */
       readonly what: "message" | "records";
     }
+  /** What this device once sent is on the line again, before anything else, when it next connects. */
+  | { readonly kind: "replay"; readonly device: number; readonly pick: number }
   | { readonly kind: "slow disk"; readonly disk: number; readonly commitMs: number }
   | { readonly kind: "faulty disk"; readonly disk: number; readonly fault: DiskFault; readonly ms: number }
 );
@@ -125,6 +127,7 @@ const step = fc.oneof(
       thenMs,
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("replay" as const), device: index, pick: fc.nat(), thenMs }) },
   {
     weight: 1,
     arbitrary: fc.record({

@@ -23,6 +23,19 @@ export class StoredStructs {
     for (const { update } of updates) for (const struct of readStructs(update)) held.set(keyOf(struct), struct.encoded);
   }
 
+  /** The first record of an update that stands on one which is neither here nor in the update itself. */
+  findUnfounded(log: string, update: Uint8Array): string | undefined {
+    const structs = readStructs(update);
+    const known = new Set(structs.map(keyOf));
+    const isKnown = (client: number, clock: number): boolean =>
+      known.has(`${client}:${clock}`) || this.hasClock(log, client, clock);
+    const unfounded = structs.find(
+      ({ client, clock, origin }) =>
+        (clock > 0 && !isKnown(client, clock - 1)) || (origin !== null && !isKnown(origin.client, origin.clock)),
+    );
+    return unfounded && keyOf(unfounded);
+  }
+
   has(log: string, struct: Struct): boolean {
     const encoded = this.#of(log).get(keyOf(struct));
     return encoded !== undefined && Buffer.compare(encoded, struct.encoded) === 0;
