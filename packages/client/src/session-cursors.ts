@@ -59,7 +59,7 @@ export class SessionCursors {
   #awareness: Awareness | undefined;
   #counter = 0;
   /** The own cursor while it is shown, and the client id it is sealed for. */
-  #shown: { cursor: Cursor; clientId: number } | undefined;
+  #shown: { cursor: Cursor; text: string; clientId: number } | undefined;
   #following: { deviceId: string; ownWriteCount: number } | undefined;
   #isRunning = false;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
@@ -201,13 +201,14 @@ export class SessionCursors {
       ...(this.#isRunning ? { running: true } : {}),
     };
     const { clientID } = awareness;
-    if (this.#shown?.clientId === clientID && JSON.stringify(this.#shown.cursor) === JSON.stringify(cursor)) return;
-    if (JSON.stringify(leafId).length > maxShownIdChars) {
+    const text = JSON.stringify(cursor);
+    if (this.#shown?.clientId === clientID && this.#shown.text === text) return;
+    if (text.length > maxShownIdChars && JSON.stringify(leafId).length > maxShownIdChars) {
       if (this.#shown === undefined) return;
       this.#shown = undefined;
       awareness.setLocalState(null);
     } else {
-      this.#shown = { cursor, clientId: clientID };
+      this.#shown = { cursor, text, clientId: clientID };
       this.#counter += 1;
       awareness.setLocalState({ ...encodeCursor(cursor, this.#counter, clientID, this.#context) });
     }
