@@ -2,7 +2,9 @@ import type { Result } from "@coppice/core";
 import { SessionError } from "@coppice/core";
 import * as encoding from "lib0/encoding";
 import { ByteReader, MalformedBytes } from "./byte-reader.ts";
+import { padmeLength } from "./padme-length.ts";
 import { NONCE_BYTES, pureRecordCrypto, type RecordCrypto, TAG_BYTES } from "./record-crypto.ts";
+import { CURRENT_DICTIONARY_ID, dictionariesById } from "./record-dictionary.ts";
 import { decodeHeader, encodeHeader, type RecordFields, type RecordHeader } from "./record-header.ts";
 import { deriveRecordKey, type RoomKeys } from "./room-keys.ts";
 import { decodeText, encodeText } from "./text-codec.ts";
@@ -30,6 +32,7 @@ const KNOWN_FLAGS = FLAG_SEALED | FLAG_DEFLATED | FLAG_PADDED;
 /** version, flags, key id (4), dictionary id. */
 const PREFIX_BYTES = 7;
 const NO_DICTIONARY = 0;
+const NO_KEY_ID = [0, 0, 0, 0];
 const AD_MAGIC = "coppice record";
 
 /** Where a record stands in the doc: the Yjs client id and clock of its struct. */
@@ -80,11 +83,16 @@ export function isNewer(problem: RecordProblem): boolean {
 export interface RecordCodecOptions {
   /** Id of the session; sealed records open in no other. */
   sessionId: string;
-  /** Keys of the room. Absent: an unsealed room, whose records are plain. A room with keys never shows a plain record. */
+  /**
+   * The room's newest keys, which records are written with. Absent: an unsealed room, whose records are plain. A room
+   * with keys never shows a plain record.
+   */
   keys?: RoomKeys | undefined;
+  /** Keys that were the newest once: records that were sealed with one of them are read too. Of no use without `keys`. */
+  olderKeys?: readonly RoomKeys[] | undefined;
   /** Default: pure JavaScript. */
   crypto?: RecordCrypto | undefined;
-  /** Deflate payloads that get smaller by it. Default false; reading knows both. */
+  /** Deflate payloads that get smaller by it. Default true; reading knows both. */
   deflate?: boolean | undefined;
   /** Pad payloads to Padmé lengths. Default: in sealed rooms; reading knows both. */
   pad?: boolean | undefined;
@@ -93,8 +101,8 @@ export interface RecordCodecOptions {
 /** Writes and reads the records of one session. Reading never throws, whatever the bytes. */
 export class RecordCodec {
   readonly #crypto: RecordCrypto;
-  readonly #key: Uint8Array | undefined;
-  readonly #keyId: Uint8Array;
+  /** The newest first, which is the one to write with; empty in an unsealed room. */
+  readonly #keys: readonly RecordKey[];
   readonly #magic = encodeText(AD_MAGIC);
   /** The session id, length first. */
   readonly #session: Uint8Array;
@@ -103,24 +111,25 @@ export class RecordCodec {
 
   constructor(options: RecordCodecOptions) {
     this.#crypto = options.crypto ?? pureRecordCrypto;
-    this.#key = options.keys && deriveRecordKey(options.keys.roomKey);
-    this.#keyId = options.keys?.keyId ?? new Uint8Array(4);
+    const roomKeys = options.keys === undefined ? [] : [options.keys, ...(options.olderKeys ?? [])];
+    this.#keys = roomKeys.map(({ keyId, roomKey }) => ({ id: keyId, key: deriveRecordKey(roomKey) }));
     const sessionId = encodeText(options.sessionId);
     this.#session = joinBytes(encodeVarUint(sessionId.length), sessionId);
-    this.#deflate = options.deflate ?? false;
-    this.#pad = options.pad ?? this.#key !== undefined;
+    this.#deflate = options.deflate ?? true;
+    this.#pad = options.pad ?? this.#keys.length > 0;
   }
 
   /** Everything of a record that does not depend on its place. Throws `invalid_entry` when it would be too large. */
   prepareRecord(content: RecordContent): PreparedRecord {
+    const [writing] = this.#keys;
     const json = encodeText(content.json);
-    const deflated = this.#deflate ? this.#crypto.deflate(json) : json;
+    const deflated = this.#deflate ? this.#crypto.deflate(json, dictionariesById.get(CURRENT_DICTIONARY_ID)) : json;
     const isDeflated = deflated.length < json.length;
     const stored = isDeflated ? deflated : json;
     const { json: _, ...fields } = content;
     const header: RecordHeader = { ...fields, jsonBytes: json.length, storedBytes: stored.length };
     const headerPlaintext = encodeHeader(header);
-    const overhead = this.#key === undefined ? 0 : NONCE_BYTES + TAG_BYTES;
+    const overhead = writing === undefined ? 0 : NONCE_BYTES + TAG_BYTES;
     const headerBytes = headerPlaintext.length + overhead;
     const headerLength = encodeVarUint(headerBytes);
     const unpadded = PREFIX_BYTES + headerLength.length + headerBytes + stored.length + overhead;
@@ -136,15 +145,17 @@ export class RecordCodec {
     }
     const payload = isPadded ? joinBytes(stored, new Uint8Array(padding)) : stored;
     const flags =
-      (this.#key === undefined ? 0 : FLAG_SEALED) | (isDeflated ? FLAG_DEFLATED : 0) | (isPadded ? FLAG_PADDED : 0);
-    const prefix = Uint8Array.of(RECORD_VERSION, flags, ...this.#keyId, NO_DICTIONARY);
+      (writing === undefined ? 0 : FLAG_SEALED) | (isDeflated ? FLAG_DEFLATED : 0) | (isPadded ? FLAG_PADDED : 0);
+    const dictionaryId = isDeflated ? CURRENT_DICTIONARY_ID : NO_DICTIONARY;
+    const prefix = Uint8Array.of(RECORD_VERSION, flags, ...(writing?.id ?? NO_KEY_ID), dictionaryId);
     return {
       header,
       byteLength,
       placeAt: (place) => {
+        if (writing === undefined) return joinBytes(prefix, headerLength, headerPlaintext, payload);
         const associated = this.#associate(prefix, place);
-        const headerPart = this.#sealPart(headerPlaintext, associated);
-        const payloadPart = this.#sealPart(payload, joinBytes(associated, tagOf(headerPart)));
+        const headerPart = this.#sealPart(writing.key, headerPlaintext, associated);
+        const payloadPart = this.#sealPart(writing.key, payload, joinBytes(associated, tagOf(headerPart)));
         return joinBytes(prefix, headerLength, headerPart, payloadPart);
       },
     };
@@ -154,8 +165,8 @@ export class RecordCodec {
   openHeader(record: Uint8Array, place: RecordPlace): Result<RecordHeader, RecordProblem> {
     const split = this.#split(record);
     if (!split.ok) return split;
-    const { prefix, flags, headerPart } = split.value;
-    const plaintext = this.#openPart(flags, headerPart, () => this.#associate(prefix, place));
+    const { prefix, key, headerPart } = split.value;
+    const plaintext = key === undefined ? headerPart : this.#openPart(key, headerPart, this.#associate(prefix, place));
     if (plaintext === undefined) return failure("not_authentic");
     try {
       return { ok: true, value: decodeHeader(plaintext) };
@@ -169,11 +180,12 @@ export class RecordCodec {
   openPayload(record: Uint8Array, place: RecordPlace, header: PayloadSizes): Result<string, RecordProblem> {
     const split = this.#split(record);
     if (!split.ok) return split;
-    const { prefix, flags, dictionaryId, headerPart, payloadPart } = split.value;
+    const { prefix, flags, dictionaryId, key, headerPart, payloadPart } = split.value;
     if (header.jsonBytes > MAX_JSON_BYTES) return failure("too_large");
-    const plaintext = this.#openPart(flags, payloadPart, () =>
-      joinBytes(this.#associate(prefix, place), tagOf(headerPart)),
-    );
+    const plaintext =
+      key === undefined
+        ? payloadPart
+        : this.#openPart(key, payloadPart, joinBytes(this.#associate(prefix, place), tagOf(headerPart)));
     if (plaintext === undefined) return failure("not_authentic");
     const { storedBytes, jsonBytes } = header;
     if (storedBytes > plaintext.length) return failure("malformed");
@@ -182,12 +194,13 @@ export class RecordCodec {
     if (plaintext.length !== fullBytes || padding.some((byte) => byte !== 0)) return failure("malformed");
     const stored = plaintext.subarray(0, storedBytes);
     const isDeflated = (flags & FLAG_DEFLATED) !== 0;
-    if (isDeflated && dictionaryId !== NO_DICTIONARY) return failure("newer_dictionary");
+    const dictionary = dictionariesById.get(dictionaryId);
+    if (isDeflated && dictionaryId !== NO_DICTIONARY && dictionary === undefined) return failure("newer_dictionary");
     // Nobody deflates what gets no smaller, nor names a dictionary that is not used.
     if (isDeflated ? storedBytes >= jsonBytes : storedBytes !== jsonBytes || dictionaryId !== NO_DICTIONARY) {
       return failure("malformed");
     }
-    const json = isDeflated ? this.#crypto.inflate(stored, jsonBytes) : stored;
+    const json = isDeflated ? this.#crypto.inflate(stored, jsonBytes, dictionary) : stored;
     const text = json && decodeText(json);
     return text === undefined ? failure("malformed") : { ok: true, value: text };
   }
@@ -204,34 +217,35 @@ export class RecordCodec {
       const prefix = reader.readBytes(PREFIX_BYTES);
       const headerPart = reader.readBytes(reader.readVarUint());
       const payloadPart = reader.readBytes(reader.remaining);
-      const problem = this.#judgeKey((flags & FLAG_SEALED) !== 0, prefix.subarray(2, 6));
-      if (problem !== undefined) return failure(problem);
-      return { ok: true, value: { prefix, flags, dictionaryId: prefix[6] ?? 0, headerPart, payloadPart } };
+      const key = this.#findKey((flags & FLAG_SEALED) !== 0, prefix.subarray(2, 6));
+      if (!key.ok) return key;
+      const dictionaryId = prefix[6] ?? 0;
+      return { ok: true, value: { prefix, flags, dictionaryId, key: key.value, headerPart, payloadPart } };
     } catch (error) {
       if (error instanceof MalformedBytes) return failure("malformed");
       throw error;
     }
   }
 
-  #judgeKey(isSealed: boolean, keyId: Uint8Array): RecordProblem | undefined {
+  /** The key that opens a record; undefined for a plain record where such are allowed. */
+  #findKey(isSealed: boolean, keyId: Uint8Array): Result<Uint8Array | undefined, RecordProblem> {
     if (isSealed) {
-      if (this.#key === undefined) return "no_key";
-      return keyId.every((byte, index) => byte === this.#keyId[index]) ? undefined : "other_key";
+      if (this.#keys.length === 0) return failure("no_key");
+      const fitting = this.#keys.find(({ id }) => keyId.every((byte, index) => byte === id[index]));
+      return fitting === undefined ? failure("other_key") : { ok: true, value: fitting.key };
     }
-    if (this.#key !== undefined) return "plain_in_sealed_room";
-    return keyId.every((byte) => byte === 0) ? undefined : "malformed";
+    if (this.#keys.length > 0) return failure("plain_in_sealed_room");
+    return keyId.every((byte) => byte === 0) ? { ok: true, value: undefined } : failure("malformed");
   }
 
-  #sealPart(plaintext: Uint8Array, associatedData: Uint8Array): Uint8Array {
-    if (this.#key === undefined) return plaintext;
+  #sealPart(key: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array): Uint8Array {
     const nonce = this.#crypto.randomBytes(NONCE_BYTES);
-    return joinBytes(nonce, this.#crypto.seal(this.#key, nonce, plaintext, associatedData));
+    return joinBytes(nonce, this.#crypto.seal(key, nonce, plaintext, associatedData));
   }
 
-  #openPart(flags: number, part: Uint8Array, associate: () => Uint8Array): Uint8Array | undefined {
-    if ((flags & FLAG_SEALED) === 0 || this.#key === undefined) return part;
+  #openPart(key: Uint8Array, part: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
     if (part.length < NONCE_BYTES + TAG_BYTES) return undefined;
-    return this.#crypto.open(this.#key, part.subarray(0, NONCE_BYTES), part.subarray(NONCE_BYTES), associate());
+    return this.#crypto.open(key, part.subarray(0, NONCE_BYTES), part.subarray(NONCE_BYTES), associatedData);
   }
 
   /** Associated data of a header part; a payload part has the header's tag after it. */
@@ -244,28 +258,19 @@ export class RecordCodec {
   }
 }
 
+interface RecordKey {
+  readonly id: Uint8Array;
+  readonly key: Uint8Array;
+}
+
 interface RecordParts {
+  /** Undefined: a plain record. */
+  key: Uint8Array | undefined;
   prefix: Uint8Array;
   flags: number;
   dictionaryId: number;
   headerPart: Uint8Array;
   payloadPart: Uint8Array;
-}
-
-/**
- * The padded length of a payload of less than 4 GiB: at most 12 % more, and only O(log log n) bits of the length stay visible.
- * Padmé, Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with PURBs" (2019).
- */
-export function padmeLength(length: number): number {
-  if (length < 2) return length;
-  const exponent = floorLog2(length);
-  const step = 2 ** Math.max(exponent - floorLog2(exponent) - 1, 0);
-  return Math.ceil(length / step) * step;
-}
-
-/** Of 1 to 2^32 - 1. `Math.log2` may differ in the last bit between engines. */
-function floorLog2(value: number): number {
-  return 31 - Math.clz32(value);
 }
 
 function failure(problem: RecordProblem): { ok: false; error: RecordProblem } {

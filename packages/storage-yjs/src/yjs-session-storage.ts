@@ -51,6 +51,8 @@ export interface YjsSessionStorageOptions {
   sessionId: string;
   /** Absent: an unsealed room. */
   keys?: RoomKeys | undefined;
+  /** Keys the room had before; records that were sealed with one of them are shown too. */
+  olderKeys?: readonly RoomKeys[] | undefined;
   /** This device; it stands in every record written here. */
   deviceId: string;
   /** Ids this device had before, newest first: where it stood under them, it stands. Default: none. */
@@ -158,14 +160,14 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   }
 
   private constructor(options: YjsSessionStorageOptions) {
-    const { doc, sessionId, keys, crypto, synced, createId, now } = options;
+    const { doc, sessionId, keys, olderKeys, crypto, synced, createId, now } = options;
     super({
       metadata: { id: sessionId, createdAt: "" },
       ...(createId === undefined ? {} : { createId }),
       ...(now === undefined ? {} : { now }),
     });
     this.#options = options;
-    this.#codec = new RecordCodec({ sessionId, keys, crypto });
+    this.#codec = new RecordCodec({ sessionId, keys, olderKeys, crypto });
     this.#header = new SessionHeaderChoice(sessionId);
     this.#deviceId = options.deviceId;
     this.#deviceLeaf = new DeviceLeaf(options.deviceId, options.ownLeaf, options.formerDeviceIds);

@@ -1,6 +1,7 @@
 import type { SessionEntry } from "@coppice/core";
 import * as Y from "yjs";
 import type { OwnLeafStore, StoredLeaf } from "../src/device-leaf.ts";
+import { nodeRecordCrypto } from "../src/node/node-record-crypto.ts";
 import { deriveRoomKeys } from "../src/room-keys.ts";
 import { YjsSessionStorage, type YjsSessionStorageOptions } from "../src/yjs-session-storage.ts";
 import { headerText, testKey } from "./helpers.ts";
@@ -50,6 +51,7 @@ export async function openReplica(
     doc,
     sessionId,
     keys: roomKeys,
+    crypto: nodeRecordCrypto,
     deviceId,
     synced: true,
     ownLeaf,
