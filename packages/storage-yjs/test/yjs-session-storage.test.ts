@@ -196,7 +196,12 @@ describe("appending", () => {
   test("[YS9] an entry that is too large is refused before any of its batch is written", async () => {
     const { storage, doc } = await createReplica("device-a");
     // Noise, because what deflates well may be longer.
-    const noise = pureRecordCrypto.seal(testKey(), testKey().subarray(0, 24), new Uint8Array(7 * 1024 * 1024), testKey());
+    const noise = pureRecordCrypto.seal(
+      testKey(),
+      testKey().subarray(0, 24),
+      new Uint8Array(9 * 1024 * 1024),
+      testKey(),
+    );
     const lines = [message("e1", null), message("e2", "e1", Buffer.from(noise).toString("base64"))];
     expect(await codeOf(storage.appendJson(lines.map((entry) => JSON.stringify(entry))))).toBe("invalid_entry");
     expect(doc.getArray("entries").length).toBe(1);
