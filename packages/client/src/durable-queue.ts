@@ -17,8 +17,10 @@ export interface DurableQueueEvents {
   health(error: SessionError | undefined): void;
 }
 
-interface QueuedUpdate {
+/** An update on its way to the disk. */
+export interface QueuedUpdate {
   readonly update: Uint8Array;
+  /** This replica's records in it. */
   readonly own: OwnRange | undefined;
 }
 
@@ -36,6 +38,10 @@ export class DurableQueue {
   #unsaved: QueuedUpdate[] = [];
   #inFlight: Promise<void> = Promise.resolve();
   #failure: SessionError | undefined;
+  /** What has to be done before anything more is saved. */
+  #step: (() => Promise<void>) | undefined;
+  /** While one update is saved after the other: what is pushed meanwhile waits its turn. */
+  #isBehind = false;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
@@ -49,7 +55,19 @@ export class DurableQueue {
     const queued = { update, own };
     this.#unsaved.push(queued);
     // While saving fails, order matters more than speed: the retry saves everything in turn.
-    if (this.#failure === undefined) this.#save(queued);
+    if (!this.#isBehind) this.#save(queued);
+  }
+
+  /**
+   * Once what is on its way has ended, does `step` before anything more is saved; a step that fails is repeated, as a
+   * save is. What is not durable yet goes through `rewrite`, which may leave all or a part of it out.
+   */
+  restart(step: () => Promise<void>, rewrite: (queued: QueuedUpdate) => QueuedUpdate | undefined): void {
+    this.#unsaved = this.#unsaved.map(rewrite).filter((queued) => queued !== undefined);
+    this.#step = step;
+    this.#isBehind = true;
+    clearTimeout(this.#retryTimer);
+    this.#inFlight = this.#inFlight.then(() => this.#saveAgain());
   }
 
   /** Settles when everything pushed so far is durable; rejects with the storage's error, and saving goes on being tried. */
@@ -78,7 +96,7 @@ export class DurableQueue {
     this.#closed = true;
     clearTimeout(this.#retryTimer);
     await this.#inFlight;
-    if (this.#unsaved.length > 0) await this.#saveAgain();
+    if (this.#isBehind || this.#unsaved.length > 0) await this.#saveAgain();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -97,6 +115,7 @@ export class DurableQueue {
   }
 
   #fail(error: unknown): void {
+    this.#isBehind = true;
     this.#setHealth(
       error instanceof SessionError
         ? error
@@ -110,16 +129,21 @@ export class DurableQueue {
   }
 
   async #saveAgain(): Promise<void> {
-    while (true) {
-      const next = this.#unsaved[0];
-      if (next === undefined) break;
-      try {
+    try {
+      const step = this.#step;
+      await step?.();
+      // Another one may have taken its place meanwhile; it has its own turn.
+      if (this.#step !== step) return;
+      this.#step = undefined;
+      for (let next = this.#unsaved[0]; next !== undefined; next = this.#unsaved[0]) {
         this.#settle(next, await this.#log.append(next.update));
-      } catch (error) {
-        this.#fail(error);
-        return;
+        if (this.#step !== undefined) return;
       }
+    } catch (error) {
+      this.#fail(error);
+      return;
     }
+    this.#isBehind = false;
     this.#setHealth(undefined);
   }
 

@@ -15,7 +15,7 @@ import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
 import { type ClockVector, isSameBytes, readHeldClocks, readHeldRecord } from "./held-records.ts";
 import { judgeStructs } from "./relay-structs.ts";
-import { chunkUpload } from "./upload-structs.ts";
+import { planUpload } from "./upload-structs.ts";
 
 /** What a conversation is about. */
 export interface ConversationSubject {
@@ -58,6 +58,8 @@ export class RelayConversation {
   #owedUpload: StateVector | undefined;
   /** Records were left out because those before them have not been compared. */
   #isUnsure = false;
+  /** Own records were not sent because the places before them have not been compared. */
+  #hasHeldBack = false;
   #isOver = false;
   #knowsDigest = true;
   /** Times for the watch, see `LinkState`. */
@@ -186,6 +188,7 @@ export class RelayConversation {
       this.#effects.synced(false);
     } else if (isStep2) this.#effects.synced(true);
     this.#effects.coverageChanged();
+    if (isNews) this.#sendHeldBack();
     if (this.#hasAnswer && this.#owedUpload !== undefined) {
       const known = this.#owedUpload;
       this.#owedUpload = undefined;
@@ -203,6 +206,7 @@ export class RelayConversation {
     // A relay that lost records may have got others since: only what is checked now counts from here on.
     const isTrusted = !(isWhole && coverage.lowerTo(this.#relayClocks));
     let isDoubtful = false;
+    let isNews = false;
     for (const pair of pairs) {
       const verdict = judgePair(pair, doc);
       if (verdict === "other") {
@@ -211,7 +215,9 @@ export class RelayConversation {
         isDoubtful = true;
       } else if (verdict === "same") {
         // An answer that says nothing new is a sign of life, not of our records being taken.
-        if (coverage.raise(pair.client, pair.clock)) this.progressAt = Date.now();
+        if (!coverage.raise(pair.client, pair.clock)) continue;
+        this.progressAt = Date.now();
+        isNews = true;
       } else if (!isTrusted || pair.client === doc.clientID) {
         // The relay has more of it than we do. Of an id that only this replica uses, that is not ours.
         coverage.lower(pair.client, 0);
@@ -219,6 +225,7 @@ export class RelayConversation {
       }
     }
     if (!this.#hasAsked || (isDoubtful && (isWhole || this.fruitlessQuestions === 0))) this.ask();
+    if (isNews) this.#sendHeldBack();
     this.#effects.coverageChanged();
   }
 
@@ -246,8 +253,29 @@ export class RelayConversation {
 
   #sendStructsOf(update: Uint8Array, isWanted: (struct: Struct) => boolean): void {
     const { doc, firstUnsavedClocks } = this.#subject;
-    for (const chunk of chunkUpload(update, { doc, unsaved: firstUnsavedClocks(), isWanted }))
-      this.#effects.send({ type: "update", update: chunk });
+    const { chunks, isHeldBack } = planUpload(update, {
+      doc,
+      unsaved: firstUnsavedClocks(),
+      isWanted,
+      doubtfulFrom: (client) => this.#doubtfulFrom(client),
+    });
+    if (isHeldBack) this.#hasHeldBack = true;
+    for (const chunk of chunks) this.#effects.send({ type: "update", update: chunk });
+  }
+
+  /** First clock of a client id at which the relay has a record that nobody has compared with ours. */
+  #doubtfulFrom(client: number): number {
+    const covered = this.#subject.coverage.get(client);
+    const isCompared =
+      covered >= Math.min(Y.getState(this.#subject.doc.store, client), this.#relayClocks.get(client) ?? 0);
+    return isCompared ? Number.POSITIVE_INFINITY : covered;
+  }
+
+  /** What was held back may go once the comparison has come out well. */
+  #sendHeldBack(): void {
+    if (!this.#hasHeldBack || !this.#hasAnswer) return;
+    this.#hasHeldBack = false;
+    this.#upload(this.#subject.coverage.entries());
   }
 }
 

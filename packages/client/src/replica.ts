@@ -1,14 +1,27 @@
-import { SessionError, type UpdateLog } from "@coppice/core";
-import { ArrivalOrder } from "@coppice/storage-yjs";
+import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
+import { ArrivalOrder, type LogRecord } from "@coppice/storage-yjs";
+import { closeCodes, type Struct } from "@coppice/wire";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { applyStoredUpdate } from "./apply-stored-update.ts";
 import { type Coverage, coverageSlot, decodeCoverage, encodeCoverage } from "./coverage.ts";
-import { DurableQueue, type OwnRange } from "./durable-queue.ts";
+import { DurableQueue, type OwnRange, type QueuedUpdate } from "./durable-queue.ts";
 import { messageOf } from "./error-message.ts";
-import { readHeldClocks } from "./held-records.ts";
+import { type ClockVector, readHeldClocks } from "./held-records.ts";
 import { LogCompaction } from "./log-compaction.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
+import {
+  createDoc,
+  decodeSetAside,
+  encodeSetAside,
+  findFirstClocks,
+  joinSetAside,
+  leaveOut,
+  pickStructs,
+  removeFromLog,
+  splitStructs,
+  toLogRecords,
+} from "./set-aside.ts";
 import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
 
 /** A durable value of this device that belongs to one room. */
@@ -31,18 +44,35 @@ export interface OpenReplicaOptions {
   readonly timings?: Partial<RelayLinkTimings> | undefined;
   /** Waits end when an attempt to connect has failed. Default false. */
   readonly endWaitsWhenUnreachable?: boolean;
+  /** This device's durable values: where records are set aside (SPEC CL42). Absent: contested history is final. */
+  readonly values?: Pick<UpdateStore, "readValue" | "writeValue"> | undefined;
   /** Yjs client id to begin with; default a random one. Taken only while the log holds no record of it. */
   readonly clientId?: number | undefined;
 }
 
-const readRetryDelayMs = 1_000;
+const retryDelayMs = 1_000;
+
+/** A relay that has other records at the places of ours again and again would keep us writing for ever. */
+const maxRebuilds = 8;
+
+/** Values of this device: records that are to be written again, and such that cannot be opened with our keys. */
+const setAsideKey = (roomId: string): string => `aside/${roomId}`;
+const unreadableKey = (roomId: string): string => `unreadable/${roomId}`;
+
+/** Who reads a replica's records. */
+export interface ReplicaReader {
+  /**
+   * The room has another document from now on. Moves to it at once, and appends these records again, at new places, as
+   * far as what they say is not in it. Returns those that it cannot open.
+   */
+  rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[];
+}
 
 /**
  * One open copy of a room: a document, its local log and its socket. Order of every record made here: document, local
  * log durable, then sent (SPEC CL1). The socket is opened by `connect`, after the log is loaded (SPEC CL3).
  */
 export class Replica {
-  readonly doc: Y.Doc = new Y.Doc();
   /** In which order the document's records arrived on this device. */
   readonly arrivals: ArrivalOrder;
   readonly #options: OpenReplicaOptions;
@@ -51,7 +81,15 @@ export class Replica {
   readonly #compaction: LogCompaction;
   readonly #listeners = new Set<() => void>();
   readonly #stopWatchingLog: () => void;
+  #doc: Y.Doc = new Y.Doc();
   #awareness: Awareness | undefined;
+  #reader: ReplicaReader | undefined;
+  /** Records that are to be written again, as they were found at opening or set aside since. */
+  #setAside: readonly Struct[] = [];
+  #restored: ReplicaStatus["setAside"];
+  #stopArrivals: () => void = () => undefined;
+  #rebuilds = 0;
+  #rebuilding: Promise<void> = Promise.resolve();
   #link: RelayLink | undefined;
   #connection: ConnectionState = "offline";
   #synced = false;
@@ -88,25 +126,47 @@ export class Replica {
 
   /** Opens the room's local copy; settles when its log is loaded. Nothing is sent before `connect`. */
   static async open(options: OpenReplicaOptions): Promise<Replica> {
-    const [coverage, arrivals] = await Promise.all([
-      options.log.readDerived(coverageSlot),
-      readArrivals(options.arrivals),
-    ]).catch(async (error: unknown) => {
-      await options.log.close();
+    const { log, roomId, values } = options;
+    let replica: Replica | undefined;
+    try {
+      const [coverage, arrivals, setAside] = await Promise.all([
+        log.readDerived(coverageSlot),
+        readArrivals(options.arrivals),
+        values?.readValue(setAsideKey(roomId)),
+      ]);
+      replica = new Replica(options, decodeCoverage(coverage), arrivals ?? new ArrivalOrder());
+      replica.#setAside = decodeSetAside(setAside);
+      // A process that ended in the middle of a rebuild may have left them there.
+      if (replica.#setAside.length > 0) await removeFromLog(log, replica.#setAside);
+      replica.arrivals.forget(findFirstClocks(replica.#setAside));
+      replica.#followArrivals();
+      await replica.#pull();
+      if (replica.#readError !== undefined) throw new SessionError("storage", replica.#readError);
+      // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
+      replica.#listenTo(replica.#doc);
+      replica.#compact();
+      return replica;
+    } catch (error) {
+      // What was wrong first is what the caller must hear.
+      await Promise.allSettled([replica?.close() ?? log.close()]);
       throw error;
-    });
-    const replica = new Replica(options, decodeCoverage(coverage), arrivals ?? new ArrivalOrder());
-    replica.arrivals.follow(replica.doc);
-    await replica.#pull();
-    if (replica.#readError !== undefined) {
-      const message = replica.#readError;
-      await replica.close();
-      throw new SessionError("storage", message);
     }
-    // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
-    replica.doc.on("update", (update, origin, _doc, transaction) => replica.#onUpdate(update, origin, transaction));
-    replica.#compact();
-    return replica;
+  }
+
+  /** The document. Another one takes its place when records have to be set aside: its reader is told. */
+  get doc(): Y.Doc {
+    return this.#doc;
+  }
+
+  /**
+   * Says who reads this replica: to be called before `connect`. Records that a process before this one set aside and
+   * did not get to write again are handed over at once. Settles when they are durable.
+   */
+  async attach(reader: ReplicaReader): Promise<void> {
+    this.#reader = reader;
+    if (this.#setAside.length === 0) return;
+    const unreadable = reader.rebase(this.#doc, toLogRecords(this.#setAside));
+    await this.#finishRebuild(unreadable);
   }
 
   /** The cursors of the room; this replica's own is unset until somebody sets it. */
@@ -170,6 +230,7 @@ export class Replica {
       pending: this.#countPending(),
       unsaved: this.#queue.unsavedRecords(),
       ...(storageError === undefined ? {} : { storageError }),
+      ...(this.#restored === undefined ? {} : { setAside: this.#restored }),
       ...(this.#refused === undefined ? {} : { refused: this.#refused }),
     };
   }
@@ -221,14 +282,13 @@ export class Replica {
   async #close(): Promise<void> {
     this.#stopWatchingLog();
     clearTimeout(this.#readTimer);
-    this.#link?.close();
-    this.#connection = "offline";
-    this.#synced = false;
+    this.#closeLink();
     await this.#pulling;
     try {
       await this.#queue.close();
     } finally {
       await this.#compaction.close();
+      await this.#rebuilding;
       await this.#coverageSaved;
       await this.#writeCoverage();
       this.#awareness?.destroy();
@@ -237,13 +297,21 @@ export class Replica {
     }
   }
 
+  #followArrivals(): void {
+    this.#stopArrivals = this.arrivals.follow(this.#doc);
+  }
+
+  #listenTo(doc: Y.Doc): void {
+    doc.on("update", (update, origin, _doc, transaction) => this.#onUpdate(update, origin, transaction));
+  }
+
   #onUpdate(update: Uint8Array, origin: unknown, transaction: Y.Transaction): void {
     if (this.#awareness !== undefined && this.#awareness.clientID !== this.doc.clientID)
       this.#moveCursor(this.#awareness);
     if (origin === this.#options.log) {
       this.#link?.send(update);
     } else {
-      this.#queue.push(update, origin === this.#link ? undefined : ownRangeOf(transaction));
+      this.#queue.push(update, transaction.local ? ownRangeOf(transaction) : undefined);
     }
     this.#notify();
   }
@@ -308,14 +376,15 @@ export class Replica {
   #setReadError(message: string | undefined): void {
     clearTimeout(this.#readTimer);
     if (message !== undefined && this.#closing === undefined)
-      this.#readTimer = setTimeout(() => void this.#pull(), readRetryDelayMs);
+      this.#readTimer = setTimeout(() => void this.#pull(), retryDelayMs);
     if (message === this.#readError) return;
     this.#readError = message;
     this.#notify();
   }
 
   #onLinkEvent(event: RelayLinkEvent): void {
-    if (event.type === "connection") this.#connection = event.connection;
+    if (event.type === "contested") this.#startRebuild(event.from);
+    else if (event.type === "connection") this.#connection = event.connection;
     else if (event.type === "synced") this.#synced = event.synced;
     else if (event.type === "refused") {
       this.#connection = "refused";
@@ -324,6 +393,99 @@ export class Replica {
     } else if (event.type === "notice") this.#refused = { code: event.code, reason: event.reason };
     else this.#saveCoverage();
     this.#notify();
+  }
+
+  #startRebuild(from: ClockVector): void {
+    this.#rebuilding = this.#rebuild(from).catch((error: unknown) => {
+      this.#onLinkEvent({ type: "refused", code: closeCodes.conflictingHistory, reason: messageOf(error) });
+    });
+  }
+
+  /**
+   * The relay has other records from these clocks on. Ours give way: in one turn they are taken out of the document and
+   * appended again to a new one, so that nobody ever sees a session without them; then the disk follows (SPEC CL42).
+   */
+  async #rebuild(from: ClockVector): Promise<void> {
+    this.#closeLink();
+    // What other processes have written belongs to it.
+    await this.#pull();
+    if (this.#closing !== undefined) return;
+    const reader = this.#reader;
+    this.#rebuilds += 1;
+    if (reader === undefined || this.#options.values === undefined || this.#rebuilds > maxRebuilds) {
+      const reason = "the relay has other records where this replica has its own";
+      this.#onLinkEvent({ type: "refused", code: closeCodes.conflictingHistory, reason });
+      return;
+    }
+    const { kept, removed } = splitStructs(this.#doc, from);
+    const firstClocks = findFirstClocks(removed);
+    for (const [client, clock] of firstClocks) this.#coverage.lower(client, clock);
+    this.#stopArrivals();
+    this.arrivals.forget(firstClocks);
+    this.#setAside = joinSetAside(this.#setAside, removed);
+    const usedIds = new Set([...this.#setAside.map(({ client }) => client), ...from.keys()]);
+    const oldDoc = this.#doc;
+    this.#doc = createDoc(kept, (client) => usedIds.has(client) || oldDoc.store.clients.has(client));
+    this.#followArrivals();
+    this.#listenTo(this.#doc);
+    this.#queue.restart(
+      () => this.#moveAside(),
+      (queued) => rewriteWithout(queued, removed),
+    );
+    this.#awareness?.destroy();
+    this.#awareness = undefined;
+    const unreadable = reader.rebase(this.#doc, toLogRecords(removed));
+    oldDoc.destroy();
+    this.#saveCoverage();
+    this.#notify();
+    await this.#finishRebuild(unreadable);
+    this.connect();
+  }
+
+  /** The records are durable elsewhere before they leave the log. Repeated until it succeeds. */
+  async #moveAside(): Promise<void> {
+    const { log, roomId, values, arrivals } = this.#options;
+    // A chunk that is being made of the records would bring them back.
+    await this.#compaction.close();
+    await values?.writeValue(setAsideKey(roomId), encodeSetAside(this.#setAside));
+    await removeFromLog(log, this.#setAside);
+    if ((await readArrivals(arrivals)) !== undefined) await arrivals?.write(this.arrivals.encode());
+  }
+
+  /** Once what was written again is durable the value has done its work; what nobody could open is kept. */
+  async #finishRebuild(unreadable: readonly LogRecord[]): Promise<void> {
+    const { roomId, values } = this.#options;
+    const { restored, unreadable: unreadableBefore } = this.#restored ?? { restored: 0, unreadable: 0 };
+    this.#restored = {
+      restored: restored + this.#setAside.length - unreadable.length,
+      unreadable: unreadableBefore + unreadable.length,
+    };
+    const kept = pickStructs(this.#setAside, unreadable);
+    for (;;) {
+      try {
+        await this.#queue.flushed();
+        if (kept.length > 0) {
+          const before = decodeSetAside(await values?.readValue(unreadableKey(roomId)));
+          await values?.writeValue(unreadableKey(roomId), encodeSetAside(joinSetAside(before, kept)));
+        }
+        await values?.writeValue(setAsideKey(roomId), undefined);
+        break;
+      } catch {
+        // The queue reports a disk that cannot be written and tries again; so do we. At worst the next opening finds the
+        // value, and that everything in it has been written.
+        if (this.#closing !== undefined) return;
+        await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
+      }
+    }
+    this.#setAside = [];
+    this.#notify();
+  }
+
+  #closeLink(): void {
+    this.#link?.close();
+    this.#link = undefined;
+    this.#connection = "offline";
+    this.#synced = false;
   }
 
   /**
@@ -351,6 +513,15 @@ export class Replica {
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** What of an update is still to be saved when these records have left the document. */
+function rewriteWithout({ update, own }: QueuedUpdate, removed: readonly Struct[]): QueuedUpdate | undefined {
+  const kept = leaveOut(update, removed);
+  if (kept === undefined || own === undefined) return kept && { update: kept, own };
+  const clocks = removed.flatMap(({ client, clock }) => (client === own.client ? [clock] : []));
+  const to = clocks.reduce((least, clock) => Math.min(least, clock), own.to);
+  return { update: kept, own: to > own.from ? { ...own, to } : undefined };
 }
 
 /** This replica's own records in a transaction, by clock. */

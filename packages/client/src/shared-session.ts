@@ -1,5 +1,6 @@
 import { Session, SessionError, type UpdateStore } from "@coppice/core";
 import {
+  type LogRecord,
   type RecordCrypto,
   type ResumePlan,
   type ResumePolicy,
@@ -7,7 +8,8 @@ import {
   type StoredLeaf,
   YjsSessionStorage,
 } from "@coppice/storage-yjs";
-import type { Replica } from "./replica.ts";
+import type * as Y from "yjs";
+import type { Replica, ReplicaReader } from "./replica.ts";
 import { SessionCursors } from "./session-cursors.ts";
 import type { ReplicaStatus, SessionCursor, SharedSession } from "./workspace-types.ts";
 
@@ -76,11 +78,13 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
     },
     synced: isSynced,
   });
-  return new OpenedSession(options, storage, isSynced);
+  const session = new OpenedSession(options, storage, isSynced);
+  await replica.attach(session);
+  return session;
 }
 
 /** The `SharedSession` of this package: a storage, a `Session`, a cursor and a status over one replica. */
-export class OpenedSession implements SharedSession {
+export class OpenedSession implements SharedSession, ReplicaReader {
   readonly id: string;
   readonly roomId: string;
   readonly storage: YjsSessionStorage;
@@ -138,6 +142,12 @@ export class OpenedSession implements SharedSession {
     );
     this.#stops.push(() => this.#cursors.close());
     this.#cursors.update();
+  }
+
+  rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
+    const unreadable = this.storage.rebase(doc, setAside);
+    this.#cursors.update();
+    return unreadable;
   }
 
   /** Writes the session's header here and makes this replica one that may append. */

@@ -1,6 +1,7 @@
 import { createUuidV7 } from "@coppice/core";
 import {
   type LogChange,
+  type LogRecord,
   RecordCodec,
   type RecordCrypto,
   type RecordHeader,
@@ -45,12 +46,12 @@ const workspaceSessionId = "workspace";
  */
 export class WorkspaceLog {
   readonly #codec: RecordCodec;
-  readonly #log: RecordLog;
+  #log: RecordLog;
   /** Who writes; the workspace sets another when its home turns out to be a copy. */
   deviceId: string;
   readonly #onChange: () => void;
   /** In log order; undefined where a record does not open. */
-  readonly #records: (ReadRecord | undefined)[] = [];
+  #records: (ReadRecord | undefined)[] = [];
   #sessions: ReadonlyMap<string, WorkspaceSessionRecord> | undefined;
   #devices: ReadonlyMap<string, WorkspaceDeviceRecord> | undefined;
 
@@ -93,6 +94,27 @@ export class WorkspaceLog {
         json: JSON.stringify({ type, id, parentId: null, timestamp, ...fields }),
       }),
     ]);
+  }
+
+  /**
+   * Goes on with another document of the same room, and appends these records to it as far as it does not hold them.
+   * Returns those that do not open.
+   */
+  rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
+    this.#log.close();
+    this.#records = [];
+    this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
+    const known = new Set(this.#records.map((record) => record && toIdentity(record)));
+    const unreadable: LogRecord[] = [];
+    for (const record of setAside) {
+      const header = this.#codec.openHeader(record.bytes, record);
+      const json = header.ok ? this.#codec.openPayload(record.bytes, record, header.value) : header;
+      if (!header.ok || !json.ok) unreadable.push(record);
+      else if (!known.has(toIdentity({ header: header.value, content: parseContent(json.value) })))
+        this.#log.append([this.#codec.prepareRecord({ ...header.value, json: json.value })]);
+    }
+    this.#takeChange({ runs: [], remote: true });
+    return unreadable;
   }
 
   /** Stops listening to the document. Safe to call twice. */
@@ -147,6 +169,11 @@ export class WorkspaceLog {
       if (content?.type === "workspace_device") devices.set(content.deviceId, content);
     return devices;
   }
+}
+
+/** Equal for records that say the same. */
+function toIdentity({ header, content }: ReadRecord): string {
+  return JSON.stringify([header.id, header.type, content]);
 }
 
 /** Records come from holders of the workspace key, but maybe from a later version: what does not fit is left alone. */

@@ -40,6 +40,11 @@ export interface ReplicaStatus {
   readonly unsaved: number;
   /** Why local saving fails at the moment; saving is retried. */
   readonly storageError?: string;
+  /**
+   * Records that had to give way, since opening, because the relay has somebody else's at their places: written again,
+   * or kept aside on this device because they could not be read.
+   */
+  readonly setAside?: { readonly restored: number; readonly unreadable: number };
   /** What the relay refused last: its code and reason. With `connection` "refused" it is for good. */
   readonly refused?: { readonly code: number; readonly reason: string };
 }

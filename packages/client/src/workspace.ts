@@ -6,12 +6,13 @@ import {
   type SessionHeader,
   type SessionStorage,
 } from "@coppice/core";
-import { deriveRoomKeys, deriveWorkspaceRoom, type RoomKeys } from "@coppice/storage-yjs";
+import { deriveRoomKeys, deriveWorkspaceRoom, type LogRecord, type RoomKeys } from "@coppice/storage-yjs";
 import { toHexString } from "lib0/buffer";
+import type * as Y from "yjs";
 import { CopyWatch } from "./copy-watch.ts";
 import { type HomeIdentity, readHomeIdentity, takeNewIdentity } from "./home-identity.ts";
 import { HomeReplicas } from "./home-replicas.ts";
-import { Replica } from "./replica.ts";
+import { Replica, type ReplicaReader } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
 import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
 import type {
@@ -45,6 +46,7 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   const replicas = await HomeReplicas.open(options.store, replicaId);
   const replica = await openRoom(options, room);
   const workspace = new OpenedWorkspace(options, { room, replica, replicaId, replicas, identity });
+  await replica.attach(workspace);
   replica.connect();
   return workspace;
 }
@@ -60,6 +62,7 @@ async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<
       read: () => options.store.readValue(arrivalsKey(room.roomId)),
       write: (arrivals) => options.store.writeValue(arrivalsKey(room.roomId), arrivals),
     },
+    values: options.store,
     relay: options.relay,
     webSocket: options.webSocket,
     timings: options.timings,
@@ -76,7 +79,7 @@ interface WorkspaceParts {
   readonly identity: HomeIdentity;
 }
 
-class OpenedWorkspace implements Workspace {
+class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #options: OpenWorkspaceOptions;
   readonly #replica: Replica;
   readonly #log: WorkspaceLog;
@@ -120,6 +123,10 @@ class OpenedWorkspace implements Workspace {
 
   get formerDeviceIds(): readonly string[] {
     return this.#identity.formerIds;
+  }
+
+  rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
+    return this.#log.rebase(doc, setAside);
   }
 
   listSessions(): WorkspaceSession[] {

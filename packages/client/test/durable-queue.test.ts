@@ -68,4 +68,32 @@ describe("DurableQueue", () => {
     await queue.close();
     expect(log.kept).toEqual([9]);
   });
+
+  it("[CL42] a restart waits for what is on its way, does its step before anything else, and repeats one that fails", async () => {
+    const log = new FillableLog();
+    const { queue, health, healthy } = open(log);
+    queue.push(Uint8Array.of(1), undefined);
+    log.isFull = true;
+    queue.push(Uint8Array.of(2), undefined);
+    queue.push(Uint8Array.of(3), { client: 7, from: 0, to: 1 });
+    await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
+    const keptAtStep: number[][] = [];
+    queue.restart(
+      async () => {
+        keptAtStep.push([...log.kept]);
+        if (log.isFull) throw new SessionError("storage_full", "no space left");
+      },
+      ({ update, own }) => (update[0] === 3 ? undefined : { update, own }),
+    );
+    queue.push(Uint8Array.of(4), undefined);
+    await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
+    log.isFull = false;
+    await healthy();
+    await queue.flushed();
+    queue.push(Uint8Array.of(5), undefined);
+    await queue.flushed();
+    expect(keptAtStep).toEqual([[1], [1]]);
+    expect(log.kept).toEqual([1, 2, 4, 5]);
+    expect(health.at(-1)).toBeUndefined();
+  });
 });

@@ -131,6 +131,41 @@ describe("RelayConversation", () => {
     expect(sent.filter(({ type }) => type === "update")).toEqual([]);
   });
 
+  it("[CL41] nothing is sent behind places that nobody has compared, whoever asks and whatever was answered before", async () => {
+    const doc = makeDoc(7, 1, 2, 3);
+    doc.clientID = 9;
+    doc.getArray("entries").push([Uint8Array.of(4)]);
+    const { conversation, contested, sent } = talk(
+      doc,
+      new Map([
+        [7, 3],
+        [9, 1],
+      ]),
+    );
+    const thief = makeDoc(7, 5, 5);
+    conversation.takeAck([pairOf(thief, 7, 2)]);
+    // The answer to the question that went out at once, before anything was in doubt.
+    conversation.takeUpdate(encodeUpdate([]), true);
+    conversation.takeSyncStep1(new Map([[7, 2]]));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent.filter(({ type }) => type === "update")).toEqual([]);
+    conversation.takeUpdate(updateOf(thief), true);
+    expect(contested).toEqual([new Map([[7, 0]])]);
+  });
+
+  it("[CL41] what was held back is sent once the comparison has come out well", async () => {
+    const doc = makeDoc(7, 1, 2, 3);
+    const { conversation, sent } = talk(doc, new Map([[7, 3]]));
+    conversation.takeUpdate(encodeUpdate([]), true);
+    conversation.takeAck([{ client: 7, clock: 2, check: new Uint8Array(8).fill(1) }]);
+    conversation.takeSyncStep1(new Map([[7, 2]]));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent.filter(({ type }) => type === "update")).toEqual([]);
+    conversation.takeUpdate(updateOf(makeDoc(7, 1, 2)), true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent.filter(({ type }) => type === "update")).toHaveLength(1);
+  });
+
   it("[CL41] the same record behind another one is another record", () => {
     const doc = makeDoc(7, 1);
     Y.applyUpdate(doc, updateOf(makeDoc(5, 8)));

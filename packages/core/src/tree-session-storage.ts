@@ -54,8 +54,10 @@ const unreadableCodes: readonly SessionErrorCode[] = ["invalid_entry", "version_
  * tree, the leaf has moved and subscribers are told; the append resolves when `writeRecords` does.
  */
 export abstract class TreeSessionStorage<Node extends TreeNode> implements SessionStorage {
-  /** The index. Only `show` adds to it. */
-  protected readonly tree: SessionTree<Node> = new SessionTree<Node>();
+  /** The index. Only `show` adds to it, and only `showAnew` takes another one. */
+  protected tree: SessionTree<Node> = new SessionTree<Node>();
+  /** What was the index until now, while it is made anew. */
+  #previousTree: SessionTree<Node> | undefined;
   /** Where the next append goes. `show` moves it; a storage sets it on open and where its own leaf rule says so. */
   protected leafId: string | null = null;
   readonly #metadata: SessionMetadata;
@@ -112,11 +114,28 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     }
     if (this.#listeners.size > 0) {
       const nodes = runs.flatMap((run) => run.nodes);
-      const added = nodes.filter((_, index) => results[index]?.shown);
-      const repeated = nodes.filter((_, index) => results[index]?.duplicateOf !== undefined);
+      const previous = this.#previousTree;
+      const added = nodes.filter((node, index) => results[index]?.shown && !previous?.has(node.id));
+      const repeated = previous ? [] : nodes.filter((_, index) => results[index]?.duplicateOf !== undefined);
       if (added.length + repeated.length > 0) this.#queueNotice(added, this.#groupById(repeated, nodes), remote);
     }
     return results;
+  }
+
+  /**
+   * Makes the index anew: `fill` shows all there is, in the order it has now. The leaf stays, and subscribers are told
+   * only of entries that were not shown before.
+   */
+  protected showAnew(fill: () => void): void {
+    const { leafId } = this;
+    this.#previousTree = this.tree;
+    this.tree = new SessionTree<Node>();
+    try {
+      fill();
+    } finally {
+      this.#previousTree = undefined;
+      this.leafId = leafId;
+    }
   }
 
   async getMetadata(): Promise<SessionMetadata> {

@@ -88,6 +88,20 @@ export class ArrivalOrder {
     return () => doc.off("afterTransaction", addNew);
   }
 
+  /** Forgets records from these clocks on, by client id: they have left the doc, and others may arrive at their places. */
+  forget(fromByClient: ReadonlyMap<number, number>): void {
+    if (fromByClient.size === 0) return;
+    const batches = this.#batches.splice(0);
+    this.#arrivalsByClient.clear();
+    for (const ranges of batches) {
+      const kept = ranges.flatMap(({ clientId, count }) => {
+        const room = (fromByClient.get(clientId) ?? Number.POSITIVE_INFINITY) - this.#nextClock(clientId);
+        return room > 0 ? [{ clientId, count: Math.min(count, room) }] : [];
+      });
+      if (kept.length > 0) this.#addBatch(kept);
+    }
+  }
+
   /** Whether everything that is known to have arrived in `other` is known here too. */
   covers(other: ArrivalOrder): boolean {
     return [...other.#arrivalsByClient.keys()].every(

@@ -62,6 +62,13 @@ export class DeviceLeaf {
     return this.#isSettled;
   }
 
+  /** Forgets what the log held: it is about to be told anew. What is stored stays. */
+  forgetLog(): void {
+    this.#lastByDevice.clear();
+    this.#isLastUnsure = false;
+    this.#creatorIds.clear();
+  }
+
   /** Takes note of entries new in the log. True when some are of this device. */
   addNodes(nodes: readonly EntryNode[], recordCount: number): boolean {
     let hasOwn = false;

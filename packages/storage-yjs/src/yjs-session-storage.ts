@@ -117,11 +117,11 @@ interface IndexedRun {
 export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   readonly #options: YjsSessionStorageOptions;
   readonly #codec: RecordCodec;
-  readonly #log: RecordLog;
-  readonly #header: SessionHeaderChoice;
+  #log: RecordLog;
+  #header: SessionHeaderChoice;
   #deviceId: string;
   #deviceLeaf: DeviceLeaf;
-  readonly #numbers = new RecordNumbers();
+  #numbers = new RecordNumbers();
   readonly #entryCache = new PayloadCache<EntryNode, SessionEntry>(MAX_CACHED_BYTES);
   readonly #writtenByBytes = new WeakMap<Uint8Array, WrittenRecord>();
   readonly #index: IndexKeeper;
@@ -129,7 +129,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #records: IndexedRecord[] = [];
   #nodeCount = 0;
   readonly #arrivals: ArrivalOrder;
-  readonly #stopArrivals: () => void;
+  #stopArrivals: () => void;
   /** Ids of entries in order of arrival; undefined until somebody asks. */
   #arrivedIds: Set<string> | undefined;
   /** What the log has told and is not yet in the index; undefined once the storage is open, when nothing waits. */
@@ -205,6 +205,73 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     }
     this.markSynced();
     await this.#flush();
+  }
+
+  /**
+   * Goes on with another doc of the same room, at once. Records that had to leave the log, given with the places they
+   * were sealed for, are appended to it again as they were (same text, device and `n`), except those that the doc says
+   * already. The leaf stays, and what is appended again counts as arrived now; subscribers are told only of entries that
+   * were not there before. Returns the records that do not open. They are in the doc when the call returns; `flushed` is not waited for. Throws `closed`.
+   */
+  rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
+    if (this.#isClosed) throw new SessionError("closed", "The session storage is closed");
+    const readBefore = new Map(this.#records.map((indexed) => [placeKey(indexed.record), indexed]));
+    const unreadable: LogRecord[] = [];
+    const [place, ownWriteCount] = [this.#place, this.#ownWriteCount];
+    this.#detach();
+    this.#arrivedIds = undefined;
+    if (this.#options.arrivals === undefined) {
+      this.#arrivals.forget(findFirstClocks(setAside));
+      this.#stopArrivals = this.#arrivals.follow(doc);
+    }
+    this.showAnew(() => {
+      this.#header = new SessionHeaderChoice(this.#options.sessionId);
+      this.#deviceLeaf.forgetLog();
+      this.#numbers = new RecordNumbers();
+      this.#records = [];
+      this.#nodeCount = 0;
+      this.#duplicateIds.clear();
+      this.#countByProblem.clear();
+      this.#unread = [];
+      this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
+      const found = this.#unread.flatMap(({ runs }) => runs);
+      this.#unread = undefined;
+      for (const { position, records } of found) {
+        const indexed = records.map((record) =>
+          this.#indexRecord(record, toIndexedAgain(record, readBefore.get(placeKey(record)))),
+        );
+        this.#insert([{ position, indexed }], false);
+      }
+      this.#appendContents(this.#openSetAside(setAside, unreadable));
+    });
+    // Nobody has appended anything: who looks elsewhere goes on looking there.
+    this.#place = place;
+    this.#ownWriteCount = ownWriteCount;
+    this.#index.setCovered(0);
+    if (this.#isSynced) this.#deviceLeaf.settle(this.#leafLog());
+    return unreadable;
+  }
+
+  /** What records say that the log does not, one after the other; those that do not open go to `unreadable`. */
+  *#openSetAside(setAside: readonly LogRecord[], unreadable: LogRecord[]): Generator<RecordContent> {
+    for (const record of setAside) {
+      const header = this.#codec.openHeader(record.bytes, record);
+      const json = header.ok ? this.#codec.openPayload(record.bytes, record, header.value) : header;
+      if (!header.ok || !json.ok || header.value.id === "") {
+        unreadable.push(record);
+        continue;
+      }
+      const isKnown =
+        header.value.type === HEADER_TYPE
+          ? this.#header.json === json.value
+          : this.tree.nodesWithId(header.value.id).some((node) => this.#isText(node, json.value));
+      if (!isKnown) yield { ...header.value, json: json.value };
+    }
+  }
+
+  #isText(node: EntryNode, json: string): boolean {
+    const payload = this.#openPayload(node);
+    return payload.ok && payload.value === json;
   }
 
   /** Says that the replica has had a complete sync: it gets its leaf and may append. Safe to call again. */
@@ -386,20 +453,30 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     this.#requireHeader();
     this.#checkRecords(records);
     this.#hasWritten = true;
+    const deviceId = this.#deviceId;
+    let n = this.#numbers.next(this.#log.recordCount);
+    this.#appendContents(
+      records.map((record) => ({
+        ...entryToFields(record, deviceId, n++),
+        json: record.json,
+        entry: record.entry,
+      })),
+    );
+    await this.#flush();
+  }
+
+  #appendContents(contents: Iterable<RecordContent & { readonly entry?: SessionEntry }>): void {
     let prepared: PreparedRecord[] = [];
     let chars = 0;
-    let n = this.#numbers.next(this.#log.recordCount);
-    for (const record of records) {
-      const fields = entryToFields(record, this.#deviceId, n++);
-      prepared.push(this.#prepare({ ...fields, json: record.json }, record.entry));
-      chars += record.json.length;
+    for (const { entry, ...content } of contents) {
+      prepared.push(this.#prepare(content, entry));
+      chars += content.json.length;
       if (chars < MAX_PREPARED_CHARS) continue;
       this.#log.append(prepared);
       prepared = [];
       chars = 0;
     }
     this.#log.append(prepared);
-    await this.#flush();
   }
 
   protected override readJson(node: EntryNode): string {
@@ -666,4 +743,25 @@ function parseEntryOf(node: EntryNode, json: string): SessionEntry | undefined {
   if (!parsed.ok) return undefined;
   const { id, parentId, type } = parsed.value;
   return id === node.id && parentId === node.parentId && type === node.type ? parsed.value : undefined;
+}
+
+function placeKey({ clientId, clock }: LogRecord): string {
+  return `${clientId}:${clock}`;
+}
+
+/** What was found out about this very record before; undefined when it has to be opened. */
+function toIndexedAgain(record: LogRecord, before: IndexedRecord | undefined): EntryNode | RecordProblem | undefined {
+  if (before === undefined || !isSameBytes(before.record.bytes, record.bytes)) return undefined;
+  return before instanceof EntryNode ? new EntryNode(before, record) : before.problem;
+}
+
+function isSameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, at) => byte === right[at]);
+}
+
+/** The first clock of each client id. */
+function findFirstClocks(records: readonly LogRecord[]): Map<number, number> {
+  const clocks = new Map<number, number>();
+  for (const { clientId, clock } of records) clocks.set(clientId, Math.min(clock, clocks.get(clientId) ?? clock));
+  return clocks;
 }

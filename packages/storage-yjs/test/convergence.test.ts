@@ -4,30 +4,13 @@ import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
 import { appendChain, createReplica, logIds, message, openReplica, syncAll } from "./replica.ts";
 import { createCounts, Simulation } from "./simulation/simulation.ts";
-import { anyStart, anySteps, type Start, type Step } from "./simulation/steps.ts";
+import { anyStart, anySteps } from "./simulation/steps.ts";
 
 /** Enough that one random run rarely takes longer. */
 const MAX_RUN_MS = 5_000;
 
 /** Runs of each property in an ordinary test; nights set SIM_RUNS. */
 const DEFAULT_RUNS = 100;
-
-/** Runs that failed once. */
-const foundFailures: [Start, Step[]][] = [
-  // A label whose parent is under way arrives, and then the parent is imported from a file: this copy stands behind it.
-  [
-    { devices: 5, founders: 3, isSealed: false, isIndexKept: false },
-    [
-      { kind: "import", at: 1, pick: 0, from: 0, count: 2 },
-      { kind: "append-elsewhere", at: 2, pick: 0 },
-      { kind: "connect", at: 4, pick: 0 },
-      { kind: "label", at: 4, pick: 0 },
-      { kind: "deliver", at: 0, pick: 5_111, how: "once", count: 4 },
-      { kind: "import", at: 0, pick: 0, from: 0, count: 2 },
-      { kind: "deliver", at: 0, pick: 0, how: "once", count: 1 },
-    ],
-  ],
-];
 
 describe("convergence", () => {
   const settings = readSimulationSettings(undefined, DEFAULT_RUNS);
@@ -42,7 +25,7 @@ describe("convergence", () => {
           for (const step of steps) await simulation.take(step);
           await simulation.heal();
         }),
-        { ...settings, examples: foundFailures },
+        settings,
       );
       // A walk that went nowhere would prove nothing.
       for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(0);

@@ -9,8 +9,6 @@ export interface OracleNode extends TreeNode {
   readonly rank: number;
   readonly deviceId: string;
   readonly json: string;
-  /** Client id and clock: told apart from its copies by it. */
-  readonly place: string;
 }
 
 /** The log of a doc: entries in their order, and how many records there are, headers counted. */
@@ -56,7 +54,7 @@ export class RecordOracle {
     const header = unwrap(this.#codec.openHeader(bytes, at));
     const json = unwrap(this.#codec.openPayload(bytes, at, header));
     const { n: rank, label, sessionName, ...fields } = header;
-    const node = { ...fields, label: label ?? undefined, name: sessionName ?? undefined, rank, json, place };
+    const node = { ...fields, label: label ?? undefined, name: sessionName ?? undefined, rank, json };
     const shown = header.type === "session" ? undefined : node;
     this.#openedByPlace.set(place, { bytes, node: shown });
     return shown;

@@ -67,8 +67,8 @@ export class Simulation {
   readonly #isSealed: boolean;
   readonly #counts: SimulationCounts;
   readonly #textById = new Map<string, string>();
-  /** By a record's place: the places of its parent's records that its writer knew. */
-  readonly #knownParentPlaces = new Map<string, readonly string[]>();
+  /** Entries whose writer did not know their parent: they may stand before it. */
+  readonly #orphanIds = new Set<string>();
   readonly #forks: Fork[] = [];
   #lastNumber = 0;
 
@@ -196,9 +196,10 @@ export class Simulation {
   }
 
   async #append(device: SimulatedDevice, entry: SessionEntry): Promise<void> {
+    this.#noteOrphan(device, entry);
     this.#textById.set(entry.id, JSON.stringify(entry));
     await device.storage.appendEntry(entry);
-    this.#noteWritten(device, [entry.id], entry.id);
+    device.remember({ ids: [entry.id], leafId: entry.id });
   }
 
   /** The disk fails in the middle: the entry is in the document, on no disk, and the caller is told. */
@@ -207,7 +208,7 @@ export class Simulation {
     this.#textById.set(entry.id, JSON.stringify(entry));
     expect(await codeOf(device.storage.appendEntry(entry))).toBe("storage");
     device.isDiskFailing = false;
-    this.#noteWritten(device, [entry.id], entry.id);
+    device.remember({ ids: [entry.id], leafId: entry.id });
   }
 
   /** What was not flushed is partly gone: the first few updates may have reached the disk. */
@@ -227,7 +228,7 @@ export class Simulation {
     expect(move).toMatchObject({ type: "leaf", targetId, parentId: device.leafId });
     if (move === undefined) return;
     this.#textById.set(move.id, JSON.stringify(move));
-    this.#noteWritten(device, [move.id], targetId);
+    device.remember({ ids: [move.id], leafId: targetId });
   }
 
   async #import(device: SimulatedDevice, entries: readonly SessionEntry[]): Promise<void> {
@@ -237,10 +238,12 @@ export class Simulation {
       const text = JSON.stringify(entry);
       this.#textById.set(entry.id, text);
     }
+    const [first] = fresh;
+    if (first !== undefined) this.#noteOrphan(device, first);
     const written = await device.storage.appendJson(entries.map((entry) => JSON.stringify(entry)));
     expect(written).toEqual(fresh.map(({ id }) => id));
     const last = written.at(-1);
-    if (last !== undefined) this.#noteWritten(device, written, last);
+    if (last !== undefined) device.remember({ ids: written, leafId: last });
   }
 
   /** A new session with the exact texts of a path; it must stay as it was, whatever becomes of its source. */
@@ -329,7 +332,7 @@ export class Simulation {
     expect({
       missing: device.ownIds.filter((id) => !ids.has(id)),
       altered: shown.filter(({ id, json }) => json !== this.#textById.get(id)),
-      beforeTheirParent: this.#beforeTheirParent(log.nodes),
+      beforeTheirParent: this.#beforeTheirParent(shown),
     }).toEqual({ missing: [], altered: [], beforeTheirParent: [] });
     expect(storage.getWaiting()).toEqual(waitingOf(log.nodes));
     expect(storage.getUnreadable()).toEqual({ damaged: 0, newer: 0, foreign: 0, byProblem: {} });
@@ -342,13 +345,13 @@ export class Simulation {
     expect(path).toEqual(pathOf(log.nodes, device.leafId));
   }
 
-  /** Records that stand before a record of their parent that their writer knew. One that has not arrived stands nowhere. */
-  #beforeTheirParent(nodes: readonly OracleNode[]): string[] {
-    const positions = new Map(nodes.map(({ place }, position) => [place, position]));
-    const isBehind = (position: number) => (parentPlace: string) => (positions.get(parentPlace) ?? -1) > position;
-    return nodes
-      .filter(({ place }, position) => this.#knownParentPlaces.get(place)?.some(isBehind(position)))
-      .map(({ id }) => id);
+  /** Entries whose writer knew their parent and that stand before it. A parent that has not arrived is another matter. */
+  #beforeTheirParent(shown: readonly OracleNode[]): string[] {
+    const positions = new Map(shown.map(({ id }, position) => [id, position]));
+    return shown
+      .filter(({ parentId }, position) => (positions.get(parentId ?? "") ?? -1) > position)
+      .map(({ id }) => id)
+      .filter((id) => !this.#orphanIds.has(id));
   }
 
   /** What holds once everybody has everything. */
@@ -376,18 +379,9 @@ export class Simulation {
     }
   }
 
-  /** What a device has just written: its own, and after all that it knew. */
-  #noteWritten(device: SimulatedDevice, ids: readonly string[], leafId: string | null): void {
-    device.remember({ ids, leafId });
-    const { nodes } = this.#oracle.read(device.doc);
-    for (const { id, place, parentId, deviceId } of nodes) {
-      if (deviceId !== device.deviceId || !ids.includes(id)) continue;
-      const parents = nodes.filter((node) => node.id === parentId);
-      this.#knownParentPlaces.set(
-        place,
-        parents.map((node) => node.place),
-      );
-    }
+  #noteOrphan(device: SimulatedDevice, { id, parentId }: SessionEntry): void {
+    const isKnown = this.#oracle.read(device.doc).nodes.some((node) => node.id === parentId);
+    if (parentId !== null && !isKnown) this.#orphanIds.add(id);
   }
 
   #newNumber(): number {
