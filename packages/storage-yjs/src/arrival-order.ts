@@ -80,7 +80,7 @@ export class ArrivalOrder {
     if (ranges.length > 0) this.#addBatch(ranges.sort((a, b) => a.clientId - b.clientId));
   }
 
-  /** `addNew` now and after each transaction. Returns the function that stops it. */
+  /** Does `addNew` now and after each transaction. Returns the function that stops it. */
   follow(doc: Y.Doc): () => void {
     const addNew = (): void => this.addNew(doc);
     addNew();
