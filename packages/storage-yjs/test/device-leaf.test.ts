@@ -316,3 +316,54 @@ describe("an attached replica that never completed a sync", () => {
     await expect(b.storage.getMetadata()).rejects.toMatchObject({ code: "not_synced" });
   });
 });
+
+describe("looking elsewhere", () => {
+  test("[CU8] the view and the place are two things: records of this device's other process move the place alone", async () => {
+    const [first] = await twoDevices();
+    const second = await openReplica("device-a", { log: [...first.log] });
+    expect(second.storage.lookAt("nowhere")).toBe(false);
+    expect(second.storage.lookAt("a1")).toBe(true);
+    await appendChain(first, "p1");
+    deliver(first, second);
+    expect(await second.storage.getLeafId()).toBe("a1");
+    expect(second.storage.getPlace()).toBe("p1");
+    second.storage.lookBack();
+    expect(await second.storage.getLeafId()).toBe("p1");
+    expect(await logIds(second)).toEqual(["a1", "a2", "p1"]);
+  });
+
+  test("[CU8] the first append or move makes what one looks at the own place", async () => {
+    for (const write of [
+      async (b: Replica) => appendChain(b, "b1"),
+      async (b: Replica) => b.storage.setLeafId(await b.storage.getLeafId()),
+    ]) {
+      const [, b] = await twoDevices();
+      b.storage.lookAt("a1");
+      const writesBefore = b.storage.ownWriteCount;
+      await write(b);
+      expect(b.storage.ownWriteCount).toBe(writesBefore + 1);
+      const leafId = await b.storage.getLeafId();
+      b.storage.lookBack();
+      expect(await b.storage.getLeafId()).toBe(leafId);
+      expect([b.storage.getPlace(), b.storage.getDeviceLeaf()]).toEqual([leafId, leafId]);
+    }
+  });
+
+  test("[CU10] a replica that holds its leaf for an agent is moved by no other process of the device", async () => {
+    const [first] = await twoDevices();
+    const second = await openReplica("device-a", { log: [...first.log] });
+    second.storage.lookAt("a1");
+    second.storage.holdLeaf();
+    await appendChain(first, "p1");
+    deliver(first, second);
+    expect(await second.storage.getLeafId()).toBe("a1");
+    expect(second.storage.getDeviceLeaf()).toBe("p1");
+  });
+
+  test("[CU8] a replica without a leaf looks nowhere", async () => {
+    const [a] = await twoDevices();
+    const b = await openReplica("device-b", { log: [...a.log], synced: false });
+    expect(b.storage.lookAt("a1")).toBe(false);
+    expect(b.storage.getPlace()).toBeNull();
+  });
+});
