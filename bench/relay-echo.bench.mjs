@@ -6,7 +6,8 @@ import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { percentile, runFigures } from "./measure.mjs";
-import { coppice, findRelays, forkProgram, programPath, startRelay } from "./relays.mjs";
+import { forkProgram, programPath } from "./programs.mjs";
+import { coppice, findRelays, startRelay } from "./relays.mjs";
 
 const load = { bytes: 2048, perSecond: 200, count: 800 };
 const rooms = Array.from({ length: 20 }, (_, at) => `room-${at}`);

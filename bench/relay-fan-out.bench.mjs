@@ -3,8 +3,9 @@
  * on the disk before it forwards; the peers store nothing here.
  */
 import { runFigures } from "./measure.mjs";
+import { forkProgram, programPath } from "./programs.mjs";
 import { joinRoom } from "./relay-client.mjs";
-import { coppice, findRelays, floorName, forkProgram, programPath, startRelay } from "./relays.mjs";
+import { coppice, findRelays, floorName, startRelay } from "./relays.mjs";
 import { createUpdates } from "./updates.mjs";
 
 const entryBytes = 2048;

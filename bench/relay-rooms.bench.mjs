@@ -3,7 +3,8 @@
  * spread over all of them.
  */
 import { percentile, runFigures } from "./measure.mjs";
-import { coppice, findRelays, forkProgram, programPath, startRelay } from "./relays.mjs";
+import { forkProgram, programPath } from "./programs.mjs";
+import { coppice, findRelays, startRelay } from "./relays.mjs";
 
 const roomCount = 1000;
 const load = { bytes: 2048, perSecond: 400, count: 2000 };

@@ -1,10 +1,9 @@
 /** Coppice's relay and its peers, each in a process of its own on the same Node. */
-import { fork } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { findPeerNode, hasPeers, peerPath } from "./peers.mjs";
+import { forkProgram, programPath } from "./programs.mjs";
 
 /**
  * A relay program. `dialect` is how clients speak to it (`relay-client.mjs`); `holdsRooms` is false for the floor, which
@@ -51,11 +50,6 @@ export function findRelays() {
   ];
 }
 
-/** The path of a program in `programs/`. */
-export function programPath(file) {
-  return fileURLToPath(new URL(`programs/${file}`, import.meta.url));
-}
-
 /**
  * Starts a relay. Peers keep rooms only when `keep` is set, because without that they are at their best; Coppice always
  * does. `stop` ends it in good order, `start` runs it again on what it kept.
@@ -87,30 +81,4 @@ export async function startRelay(kind, { keep = false } = {}) {
     const program = forkProgram(kind.program, [folder, keep ? "keep" : "drop"], findPeerNode());
     return { ...program, url: await program.answer("url") };
   }
-}
-
-/** Runs a program that answers questions over IPC: each answer carries the question's name. */
-export function forkProgram(path, args, execPath = process.execPath) {
-  const child = fork(path, args, { execPath, execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const answer = (question) =>
-    new Promise((resolve, reject) => {
-      const take = (message) => {
-        if (message.question === question) finish(() => resolve(message.answer));
-      };
-      const fail = (code) =>
-        finish(() => reject(new Error(`${path} ended (${code}) before it answered "${question}"`)));
-      const finish = (settle) => {
-        child.off("message", take);
-        child.off("exit", fail);
-        settle();
-      };
-      child.on("message", take);
-      child.on("exit", fail);
-    });
-  const ask = (question, details) => {
-    const answered = answer(question);
-    child.send({ question, ...details });
-    return answered;
-  };
-  return { answer, ask, end: () => child.disconnect() };
 }

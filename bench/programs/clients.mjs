@@ -1,6 +1,6 @@
 /**
  * Many clients of a relay in a process of their own, so that what they use is not counted as the relay's and they do
- * not slow the one who measures. Asked by `forkProgram` of `relays.mjs`.
+ * not slow the one who measures. Asked by `forkProgram` of `programs.mjs`.
  */
 import { countRecords, joinRoom } from "../relay-client.mjs";
 import { createUpdates } from "../updates.mjs";

@@ -93,6 +93,8 @@ export function entryToTreeNode(entry: SessionEntry): TreeNode {
   const { id, parentId, type, timestamp } = entry;
   const base = { id, parentId, type, timestamp };
   switch (entry.type) {
+    case "message":
+      return typeof entry.message?.role === "string" ? { ...base, role: entry.message.role } : base;
     case "leaf":
     case "context_edit":
       return { ...base, targetId: entry.targetId };

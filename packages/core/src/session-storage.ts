@@ -87,6 +87,11 @@ export interface SessionStorage {
    * compaction with `retainedTail`, else the `firstKeptEntryId` of the compaction met last on the way up.
    */
   getPathToRootOrCompaction(leafId: string | null): Promise<SessionEntry[]>;
+  /**
+   * As `getPathToRoot`, but entries that have no say in the context may be left out: the context of what is returned is
+   * that of the whole path. Absent in storages for which reading all entries costs no more.
+   */
+  getContextPath?(leafId: string | null): Promise<SessionEntry[]>;
   /** Counts and token usage over the whole tree (pi-agent-core 0.82). */
   getSessionStats(): Promise<SessionStats>;
   /** The session's name: the last `session_info` of the whole tree, trimmed; undefined when cleared or never set. */

@@ -7,6 +7,8 @@ export interface TreeNode {
   readonly parentId: string | null;
   readonly type: string;
   readonly timestamp: string;
+  /** Of `message`. */
+  readonly role?: string | undefined;
   /** Of `leaf`, `label` and `context_edit`. */
   readonly targetId?: string | null | undefined;
   /** Of `label`; absent or blank takes the label away. */

@@ -105,14 +105,19 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
     return this.#storage.getPathToRoot(fromId ?? (await this.#storage.getLeafId()));
   }
 
+  async #readContextPath(): Promise<SessionEntry[]> {
+    const leafId = await this.#storage.getLeafId();
+    return (await this.#storage.getContextPath?.(leafId)) ?? this.#storage.getPathToRoot(leafId);
+  }
+
   /** The entries of the leaf's branch that make up the model's context. Transforms given here run after the session's own. */
   async buildContextEntries(options: ContextOptions = {}): Promise<SessionEntry[]> {
-    return buildContextEntries(await this.getBranch(), this.#mergeOptions(options));
+    return buildContextEntries(await this.#readContextPath(), this.#mergeOptions(options));
   }
 
   /** The model's context at the leaf. Projectors given here go before the session's own. */
   async buildContext(options: ContextOptions = {}): Promise<SessionContext> {
-    return buildSessionContext(await this.getBranch(), this.#mergeOptions(options));
+    return buildSessionContext(await this.#readContextPath(), this.#mergeOptions(options));
   }
 
   /** Appends a message of any role. */

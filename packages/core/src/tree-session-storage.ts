@@ -1,3 +1,4 @@
+import { readContextPath } from "./context-path.ts";
 import type { SessionEntry } from "./entries.ts";
 import { parseEntryJson } from "./entry-json.ts";
 import { SessionError, type SessionErrorCode } from "./errors.ts";
@@ -205,6 +206,10 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
 
   async getPathToRoot(leafId: string | null): Promise<SessionEntry[]> {
     return this.#readEntries(this.tree.pathToRoot(leafId));
+  }
+
+  async getContextPath(leafId: string | null): Promise<SessionEntry[]> {
+    return readContextPath(this.tree.pathToRoot(leafId), (node) => this.readEntry(node));
   }
 
   async getPathToRootOrCompaction(leafId: string | null): Promise<SessionEntry[]> {

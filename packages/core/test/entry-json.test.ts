@@ -51,7 +51,8 @@ describe("entries from JSON", () => {
 
   test("[EN5] a tree node holds the fields the tree reads and nothing else", () => {
     const nodeOf = (fields: object): object => entryToTreeNode({ ...base, ...fields } as SessionEntry);
-    expect(nodeOf({ message: { role: "user" } })).toEqual(base);
+    expect(nodeOf({ message: { role: "user", content: "x" } })).toEqual({ ...base, role: "user" });
+    expect(nodeOf({ message: null })).toEqual(base);
     const [leaf, edit] = ["leaf", "context_edit"].map((type) => ({ type, targetId: "t" }));
     expect(nodeOf({ ...leaf, more: 1 })).toEqual({ ...base, ...leaf });
     expect(nodeOf({ ...edit, replacement: null })).toEqual({ ...base, ...edit });

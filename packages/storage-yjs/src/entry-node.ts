@@ -14,6 +14,7 @@ export type EntryNodeFields = Pick<
   | "rank"
   | "jsonBytes"
   | "storedBytes"
+  | "role"
   | "targetId"
   | "label"
   | "name"
@@ -34,6 +35,7 @@ export class EntryNode implements TreeNode {
   /** As in the record's header: what opening the payload needs. */
   readonly jsonBytes: number;
   readonly storedBytes: number;
+  readonly role: string | undefined;
   readonly targetId: string | null | undefined;
   readonly label: string | undefined;
   readonly name: string | undefined;
@@ -48,6 +50,7 @@ export class EntryNode implements TreeNode {
     this.rank = fields.rank;
     this.jsonBytes = fields.jsonBytes;
     this.storedBytes = fields.storedBytes;
+    this.role = fields.role;
     this.targetId = fields.targetId;
     this.label = fields.label;
     this.name = fields.name;
@@ -57,16 +60,22 @@ export class EntryNode implements TreeNode {
 
 /** The index fields of an entry that is about to be written. */
 export function entryToFields({ entry }: EntryRecord, deviceId: string, n: number): RecordFields {
-  const { id, parentId, type, timestamp, targetId, label, name } = entryToTreeNode(entry);
-  const role = entry.type === "message" && typeof entry.message?.role === "string" ? entry.message.role : undefined;
+  const { id, parentId, type, timestamp, role, targetId, label, name } = entryToTreeNode(entry);
   return { id, parentId, type, timestamp, deviceId, n, role, targetId, label, sessionName: name };
 }
 
 /** The index entry of a record whose header has been opened. */
 export function headerToNode(header: RecordHeader, record: LogRecord): EntryNode {
-  const { n, label, sessionName, ...fields } = header;
+  const { n, role, label, sessionName, ...fields } = header;
   return new EntryNode(
-    { ...fields, targetId: header.targetId, rank: n, label: label ?? undefined, name: sessionName ?? undefined },
+    {
+      ...fields,
+      role: role ?? undefined,
+      targetId: header.targetId,
+      rank: n,
+      label: label ?? undefined,
+      name: sessionName ?? undefined,
+    },
     record,
   );
 }

@@ -14,7 +14,7 @@ import { decodeText, encodeText } from "./text-codec.ts";
  */
 
 /** Of the layout below. Another version's snapshot does not open. */
-export const INDEX_SNAPSHOT_VERSION = 1;
+export const INDEX_SNAPSHOT_VERSION = 2;
 
 /** A record of the log that is no entry. */
 export interface OtherRecord {
@@ -37,6 +37,7 @@ const FIELD_TARGET = 1;
 const FIELD_TARGET_NULL = 2;
 const FIELD_LABEL = 4;
 const FIELD_NAME = 8;
+const FIELD_ROLE = 16;
 
 /** How a parent is written: as null, as its text, or (this and above) as the distance to its entry, counted back. */
 const PARENT_NULL = 0;
@@ -130,13 +131,15 @@ export class IndexSnapshotWriter {
     this.#addText(node.timestamp, this.#texts);
     encoding.writeVarUint(encoder, this.#wordIndex(node.deviceId));
     for (const value of [node.rank, node.jsonBytes, node.storedBytes]) encoding.writeVarUint(encoder, value);
-    const { targetId, label, name } = node;
+    const { role, targetId, label, name } = node;
     encoding.writeUint8(
       encoder,
       (typeof targetId === "string" ? FIELD_TARGET : targetId === null ? FIELD_TARGET_NULL : 0) |
         (label === undefined ? 0 : FIELD_LABEL) |
-        (name === undefined ? 0 : FIELD_NAME),
+        (name === undefined ? 0 : FIELD_NAME) |
+        (role === undefined ? 0 : FIELD_ROLE),
     );
+    if (role !== undefined) encoding.writeVarUint(encoder, this.#wordIndex(role));
     for (const text of [targetId, label, name]) if (typeof text === "string") this.#addText(text, this.#rareTexts);
     this.#entryIndexById.set(node.id, this.#entryCount++);
   }
@@ -246,13 +249,14 @@ export class IndexSnapshotReader {
     const jsonBytes = decoding.readVarUint(decoder);
     const storedBytes = decoding.readVarUint(decoder);
     const fields = decoding.readUint8(decoder);
+    const role = (fields & FIELD_ROLE) === 0 ? undefined : this.#word(decoding.readVarUint(decoder));
     const readRare = (field: number): string | undefined =>
       (fields & field) === 0 ? undefined : this.#rareTexts.take(decoding.readVarUint(decoder));
     const targetId = (fields & FIELD_TARGET_NULL) === 0 ? readRare(FIELD_TARGET) : null;
     const label = readRare(FIELD_LABEL);
     const name = readRare(FIELD_NAME);
     return new EntryNode(
-      { id, parentId, type, timestamp, deviceId, rank, jsonBytes, storedBytes, targetId, label, name },
+      { id, parentId, type, timestamp, deviceId, rank, jsonBytes, storedBytes, role, targetId, label, name },
       record,
     );
   }

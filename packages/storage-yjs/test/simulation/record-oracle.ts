@@ -53,8 +53,15 @@ export class RecordOracle {
     const at = { clientId: id.client, clock: id.clock };
     const header = unwrap(this.#codec.openHeader(bytes, at));
     const json = unwrap(this.#codec.openPayload(bytes, at, header));
-    const { n: rank, label, sessionName, ...fields } = header;
-    const node = { ...fields, label: label ?? undefined, name: sessionName ?? undefined, rank, json };
+    const { n: rank, role, label, sessionName, ...fields } = header;
+    const node = {
+      ...fields,
+      role: role ?? undefined,
+      label: label ?? undefined,
+      name: sessionName ?? undefined,
+      rank,
+      json,
+    };
     const shown = header.type === "session" ? undefined : node;
     this.#openedByPlace.set(place, { bytes, node: shown });
     return shown;
