@@ -1,5 +1,6 @@
 /** Logs of entries that benchmarks append to: sealed ones and what a program without Coppice would keep in Yjs. */
-import { deriveRoomKeys, YjsSessionStorage } from "@coppice/storage-yjs";
+import { deriveRoomKeys, pureRecordCrypto, YjsSessionStorage } from "@coppice/storage-yjs";
+import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import * as Y from "yjs";
 
 const sessionId = "bench";
@@ -18,14 +19,9 @@ const fillStep = 1000;
  * peers seal, check and index nothing.
  */
 export const kinds = {
-  sealed: async (doc, deviceId) => {
-    const storage = await YjsSessionStorage.open({ doc, sessionId, keys, deviceId, synced: true });
-    await storage.create(headerJson);
-    return {
-      append: (entry) => storage.appendEntry(entry),
-      appendMany: (entries) => storage.appendJson(entries.map((entry) => JSON.stringify(entry))),
-    };
-  },
+  sealed: (doc, deviceId) => openSealed(doc, deviceId, nodeRecordCrypto),
+  /** As in a browser. */
+  sealedInJavaScript: (doc, deviceId) => openSealed(doc, deviceId, pureRecordCrypto),
   objects: async (doc) => openArray(doc, (entry) => entry),
   strings: async (doc) => openArray(doc, (entry) => JSON.stringify(entry)),
   bytes: async (doc) => {
@@ -72,6 +68,15 @@ export function createDoc() {
   // Somebody always listens, because an update that nobody wants is not even encoded.
   doc.on("update", () => {});
   return doc;
+}
+
+async function openSealed(doc, deviceId, crypto) {
+  const storage = await YjsSessionStorage.open({ doc, sessionId, keys, crypto, deviceId, synced: true });
+  await storage.create(headerJson);
+  return {
+    append: (entry) => storage.appendEntry(entry),
+    appendMany: (entries) => storage.appendJson(entries.map((entry) => JSON.stringify(entry))),
+  };
 }
 
 function openArray(doc, encode) {

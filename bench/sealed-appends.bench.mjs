@@ -23,6 +23,10 @@ await compareAppends("one device", [
   { name: nameOf("Y.Array of strings", middle), log: await createLog(kinds.strings, source, middle) },
   { name: nameOf("Y.Array of bytes", middle), log: await createLog(kinds.bytes, source, middle) },
   ...(await openOthers()),
+  {
+    name: nameOf("sealed in JavaScript alone", short),
+    open: () => createLog(kinds.sealedInJavaScript, source, short),
+  },
   { name: shortName, open: () => createLog(kinds.sealed, source, short), budgets: [{ atMost: 200 }] },
   { name: nameOf("sealed", middle), open: () => createLog(kinds.sealed, source, middle), budgets: [flat(shortName)] },
   { name: nameOf("sealed", long), log: longSealed, budgets: [{ atMost: 200 }, flat(shortName)] },

@@ -2,6 +2,7 @@ import type { Result } from "@coppice/core";
 import { SessionError } from "@coppice/core";
 import * as encoding from "lib0/encoding";
 import { ByteReader, MalformedBytes } from "./byte-reader.ts";
+import { NoncePool } from "./nonce-pool.ts";
 import { padmeLength } from "./padme-length.ts";
 import { NONCE_BYTES, pureRecordCrypto, type RecordCrypto, TAG_BYTES } from "./record-crypto.ts";
 import { CURRENT_DICTIONARY_ID, dictionariesById } from "./record-dictionary.ts";
@@ -103,6 +104,7 @@ export class RecordCodec {
   readonly #crypto: RecordCrypto;
   /** The newest first, which is the one to write with; empty in an unsealed room. */
   readonly #keys: readonly RecordKey[];
+  readonly #nonces: NoncePool;
   readonly #magic = encodeText(AD_MAGIC);
   /** The session id, length first. */
   readonly #session: Uint8Array;
@@ -111,6 +113,7 @@ export class RecordCodec {
 
   constructor(options: RecordCodecOptions) {
     this.#crypto = options.crypto ?? pureRecordCrypto;
+    this.#nonces = new NoncePool(this.#crypto);
     const roomKeys = options.keys === undefined ? [] : [options.keys, ...(options.olderKeys ?? [])];
     this.#keys = roomKeys.map(({ keyId, roomKey }) => ({ id: keyId, key: deriveRecordKey(roomKey) }));
     const sessionId = encodeText(options.sessionId);
@@ -239,7 +242,7 @@ export class RecordCodec {
   }
 
   #sealPart(key: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array): Uint8Array {
-    const nonce = this.#crypto.randomBytes(NONCE_BYTES);
+    const nonce = this.#nonces.take();
     return joinBytes(nonce, this.#crypto.seal(key, nonce, plaintext, associatedData));
   }
 

@@ -68,10 +68,11 @@ describe.each(cryptos)("golden records with the %s crypto", (_, crypto) => {
   // The writer names dictionary 1; those that were deflated without one are for reading only.
   const written = golden.records.filter(({ stored, dictionaryId }) => stored === null || dictionaryId > 0);
   test.each(written)("[RC3] $name is written, byte for byte", (vector) => {
-    const nonces = vector.nonces.map(hexToBytes);
+    const nonces = hexToBytes(vector.nonces.join(""));
     const fixed: RecordCrypto = {
       ...crypto,
-      randomBytes: () => nonces.shift() ?? new Uint8Array(0),
+      // Drawn for many records at a time; what is behind those of this one is not used.
+      randomBytes: (length) => Uint8Array.from({ length }, (_, index) => nonces[index] ?? 0),
       deflate: (bytes) => (vector.stored === null ? bytes : hexToBytes(vector.stored)),
     };
     const { jsonBytes: _j, storedBytes: _s, ...fields } = vector.header;
@@ -81,7 +82,6 @@ describe.each(cryptos)("golden records with the %s crypto", (_, crypto) => {
     expect(bytesToHex(record)).toBe(vector.record);
     expect(prepared.header).toEqual(vector.header);
     expect(prepared.byteLength).toBe(record.length);
-    expect(nonces).toEqual([]);
   });
 
   test.each(golden.refused)("[RC3] $name: $part $problem", (vector) => {

@@ -2,6 +2,7 @@ import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nodeRecordCrypto } from "../src/node/node-record-crypto.ts";
+import { NoncePool } from "../src/nonce-pool.ts";
 import { pureRecordCrypto, type RecordCrypto } from "../src/record-crypto.ts";
 import { bytesToHex, testKey } from "./helpers.ts";
 
@@ -119,8 +120,10 @@ describe.each(cryptos)("the %s crypto", (_, own, other) => {
     }
   });
 
-  test("[RC6] random bytes differ", () => {
-    const drawn = Array.from({ length: 200 }, () => Buffer.from(own.randomBytes(24)).toString("hex"));
-    expect(new Set(drawn).size).toBe(200);
+  test("[RC6] nonces differ, those of one draw and of several", () => {
+    const pool = new NoncePool(own);
+    const nonces = Array.from({ length: 200 }, () => pool.take());
+    expect(nonces.every((nonce) => nonce.length === 24)).toBe(true);
+    expect(new Set(nonces.map(bytesToHex)).size).toBe(200);
   });
 });
