@@ -36,6 +36,9 @@ export interface ConnectionOptions {
 /** A close reason has at most 123 bytes (RFC 6455 section 5.5). Ours are ASCII. */
 const maxCloseReasonChars = 120;
 
+/** "An endpoint is going away" (RFC 6455 section 7.4.1): every client takes it for a restart. */
+const goingAwayCode = 1001;
+
 /**
  * A reader on a slow line answers a ping only after all that was sent before it. With the default interval it may take
  * ten minutes; memory is bounded however long it takes.
@@ -318,6 +321,18 @@ export class Connection implements RoomMember {
   #refuseAfterFailure(error: unknown): void {
     this.#logger.error({ err: error }, "a room could not be read");
     this.refuse({ reason: "storageFailed", message: "the relay could not read this room" });
+  }
+
+  /** Takes no more frames; what was taken goes on, and so does sending. */
+  stopTaking(): void {
+    this.#inbox.close();
+  }
+
+  /** Closes the connection because the relay ends: whoever was here comes again by itself. */
+  goAway(): void {
+    if (this.#isClosed) return;
+    this.#leave();
+    this.#socket.close(goingAwayCode, "the relay is stopping");
   }
 
   /** Cuts the connection without a word. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { type Result, SessionError, type UpdateStore } from "@coppice/core";
 import { maxFrameBytes } from "@coppice/wire";
 import { type Logger, pino } from "pino";
@@ -47,8 +48,8 @@ export interface Relay {
   /** The relay in numbers, as they are now. */
   readStats(): RelayStats;
   /**
-   * Stops listening, closes all connections with 4503, waits until what was accepted is durable and releases the logs.
-   * Safe to call twice. The store stays open.
+   * Stops listening and taking updates, waits until what was taken is durable and acknowledged (two seconds at most),
+   * closes all connections with 1001 and releases the logs. Safe to call twice. The store stays open.
    */
   close(): Promise<void>;
 }
@@ -92,6 +93,8 @@ class RelayServer implements Relay {
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #counters: RelayCounters = { droppedCursors: 0, droppedDrafts: 0 };
   readonly #timers: NodeJS.Timeout[] = [];
+  /** Where it listens, or listened. */
+  #address: AddressInfo = { address: "", port: 0, family: "" };
   #closing: Promise<void> | undefined;
 
   constructor({ store, limits, logger, quarantinedRooms }: RelayOptions, authorize: Authorize) {
@@ -107,7 +110,7 @@ class RelayServer implements Relay {
       onUnreadable: (error) => this.#rooms.fail(error),
     });
     this.#authorize = authorize;
-    this.#http = createServer(answerRequest);
+    this.#http = createServer((request, response) => answerRequest(request, response, () => this.#describeReadiness()));
     this.#websockets = new WebSocketServer({
       noServer: true,
       WebSocket: RelaySocket,
@@ -119,11 +122,11 @@ class RelayServer implements Relay {
   }
 
   get port(): number {
-    return (this.#http.address() as AddressInfo).port;
+    return this.#address.port;
   }
 
   get url(): string {
-    const { address, port, family } = this.#http.address() as AddressInfo;
+    const { address, port, family } = this.#address;
     return `ws://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   }
 
@@ -147,6 +150,7 @@ class RelayServer implements Relay {
       });
       this.#http.listen(port, host, resolve);
     });
+    this.#address = this.#http.address() as AddressInfo;
     this.#http.on("error", (error) => this.#logger.error({ err: error }, "the relay's server failed"));
     const each = (act: (connection: Connection) => void, intervalMs: number): void => {
       const run = (): void => {
@@ -206,6 +210,12 @@ class RelayServer implements Relay {
     const stopped = new Promise<void>((resolve) => {
       this.#http.close(() => resolve());
     });
+    // Both waits are bounded: by a disk that hangs, and by clients that do not answer.
+    for (const connection of this.#connections.values()) connection.stopTaking();
+    const hurry = new AbortController();
+    const grace = delay(this.#limits.closeGraceMs, undefined, { signal: hurry.signal }).catch(() => undefined);
+    await Promise.race([this.#rooms.settle(), grace]);
+    hurry.abort();
     const cutOff = setTimeout(() => {
       for (const connection of this.#connections.values()) connection.terminate();
     }, this.#limits.closeGraceMs);
@@ -214,7 +224,7 @@ class RelayServer implements Relay {
         socket.once("close", () => resolve());
       });
     });
-    for (const connection of this.#connections.values()) connection.refuse(restarting);
+    for (const connection of this.#connections.values()) connection.goAway();
     await Promise.all(closed);
     clearTimeout(cutOff);
     this.#http.closeAllConnections();
@@ -222,12 +232,31 @@ class RelayServer implements Relay {
     await this.#storeWatch.close();
     await this.#rooms.close();
   }
+
+  /** Why nobody should be sent here now; undefined when the relay is ready. */
+  #describeReadiness(): string | undefined {
+    if (this.#closing !== undefined) return "the relay is stopping";
+    return this.#storeWatch.isReadable ? undefined : "the relay's store cannot be read";
+  }
 }
 
 const restarting: Refusal = { reason: "restarting", message: "the relay is stopping" };
 
-function answerRequest({ method }: IncomingMessage, response: ServerResponse): void {
-  const isRead = method === "GET" || method === "HEAD";
-  response.writeHead(isRead ? 200 : 405, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
-  response.end(isRead ? "This is a Coppice relay. Its rooms are reached by websocket.\n" : "");
+/** HTTP is for probes and for people who paste the address into a browser. */
+function answerRequest(
+  { method, url }: IncomingMessage,
+  response: ServerResponse,
+  describeReadiness: () => string | undefined,
+): void {
+  const answer = (status: number, text: string): void => {
+    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
+    response.end(text);
+  };
+  const path = url?.split("?", 1)[0];
+  if (method !== "GET" && method !== "HEAD") answer(405, "");
+  else if (path === "/healthz") answer(200, "ok\n");
+  else if (path === "/readyz") {
+    const problem = describeReadiness();
+    answer(problem === undefined ? 200 : 503, `${problem ?? "ready"}\n`);
+  } else answer(200, "This is a Coppice relay. Its rooms are reached by websocket.\n");
 }

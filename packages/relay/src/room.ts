@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Result, SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import {
   type AwarenessState,
@@ -425,6 +426,15 @@ export class Room {
   readSlice(seqs: readonly number[], from: number, isWanted: (struct: Struct) => boolean): Promise<LogSlice> {
     const seqOf = ({ client, clock }: Struct): number | undefined => this.index.seqOf(client, clock);
     return readLogSlice(this.#log, seqs, from, sliceBytes, seqOf, isWanted);
+  }
+
+  /** Settles when all that was taken is durable, and its acknowledgements have been handed to the sockets. */
+  async settle(): Promise<void> {
+    for (let commits: Promise<void> | undefined; commits !== this.#commits; ) {
+      commits = this.#commits;
+      await commits;
+    }
+    while (this.#isFanOutScheduled) await nextTurn();
   }
 
   /** Waits for what is on its way to the disk, then releases the log. */

@@ -159,6 +159,13 @@ export class Rooms {
     if (this.#byName.get(name) === open) this.#byName.delete(name);
   }
 
+  /** Settles when all that the open rooms have taken is durable and acknowledged. Never rejects. */
+  async settle(): Promise<void> {
+    // A room that cannot be opened has nothing to settle.
+    const settled = [...this.#byName.values()].map(({ room }) => room.then((opened) => opened?.settle()));
+    await Promise.allSettled(settled);
+  }
+
   /** Closes every room after what is on its way to the disk. Connections must have been closed before. */
   async close(): Promise<void> {
     this.#isClosed = true;

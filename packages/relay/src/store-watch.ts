@@ -38,6 +38,11 @@ export class StoreWatch {
     this.#schedule();
   }
 
+  /** Whether the store could be read at the last look. */
+  get isReadable(): boolean {
+    return this.#unreadableSinceMs === undefined;
+  }
+
   #schedule(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {

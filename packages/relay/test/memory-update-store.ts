@@ -8,6 +8,8 @@ export interface StoreHooks {
   beforeOpen?: (log: string) => Promise<void>;
   /** Called when reading begins, with the position to read after. */
   beforeRead?: (log: string, after: number) => Promise<void>;
+  /** Called before a value is read. */
+  beforeReadValue?: (key: string) => Promise<void>;
   /** Called before a value is written; rejecting makes that fail. */
   beforeWriteValue?: (key: string) => Promise<void>;
   /** Called before a range is replaced by a merged update. */
@@ -42,6 +44,7 @@ export class MemoryUpdateStore implements UpdateStore {
   }
 
   async readValue(key: string): Promise<Uint8Array | undefined> {
+    await this.hooks.beforeReadValue?.(key);
     return this.#values.get(key);
   }
 

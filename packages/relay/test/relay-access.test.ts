@@ -126,6 +126,27 @@ test("[RL4] HTTP gets a short plain answer, and other methods none", async () =>
   expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);
 });
 
+test("[RL71] probes are told that the process lives, and whether clients should be sent here", async () => {
+  const { relay, store, follower } = await startRelay({ storeCheckIntervalMs: 5, closeGraceMs: 60_000 });
+  const url = relay.url.replace("ws:", "http:");
+  const probe = async (path: string): Promise<[number, string]> => {
+    const answer = await fetch(`${url}${path}`);
+    return [answer.status, await answer.text()];
+  };
+  expect(await probe("/healthz")).toEqual([200, "ok\n"]);
+  expect(await probe("/readyz")).toEqual([200, "ready\n"]);
+  expect((await fetch(`${url}/readyz`, { method: "HEAD" })).status).toBe(200);
+  const client = await follower("room");
+  store.hooks.beforeReadValue = async () => {
+    throw new Error("the disk is gone");
+  };
+  await client.closed;
+  expect(await probe("/readyz")).toEqual([503, "the relay's store cannot be read\n"]);
+  expect(await probe("/healthz")).toEqual([200, "ok\n"]);
+  delete store.hooks.beforeReadValue;
+  while ((await probe("/readyz"))[0] !== 200);
+});
+
 test("[RL2] a client that offers a subprotocol gets one of them selected", async () => {
   const { relay } = await startRelay();
   const client = new RawClient(`${relay.url}/room`, {}, ["coppice", "token.abc"]);

@@ -2,6 +2,7 @@ import { closeCodes, maxChunkBytes } from "@coppice/wire";
 import { expect, test } from "vitest";
 import * as Y from "yjs";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
+import { RawClient } from "./raw-client.ts";
 import { startRelay } from "./relay-fixture.ts";
 import { firstBytesOf, recordsOf, replay, Writer } from "./writer.ts";
 
@@ -27,8 +28,8 @@ test("[RL19] after a restart on the same store everything is there and clients g
   expect(a.firstBytes().toSorted((left, right) => left - right)).toEqual(Array.from({ length: 22 }, (_, i) => i));
 });
 
-test("[RL19] closing tells every client to come again, waits for what is on its way to the disk, and may be done twice", async () => {
-  const { relay, store, raw, follower } = await startRelay();
+test("[RL19] closing waits for what is on its way to the disk, acknowledges it, tells every client to come again, and may be done twice (F25)", async () => {
+  const { relay, store, raw, follower } = await startRelay({ closeGraceMs: 60_000 });
   const idle = await follower("other");
   const sender = await raw("room");
   let letCommit = (): void => {};
@@ -36,18 +37,40 @@ test("[RL19] closing tells every client to come again, waits for what is on its 
     letCommit = resolve;
   });
   store.hooks.beforeCommit = () => committing;
-  sender.sendUpdate(new Writer(5).push([1]));
+  const writer = new Writer(5);
+  sender.sendUpdate(writer.push([1]));
   await sender.barrier();
   let isClosed = false;
   const closing = relay.close().then(() => {
     isClosed = true;
   });
-  expect((await sender.closed).code).toBe(closeCodes.restarting);
-  expect((await idle.closed).code).toBe(closeCodes.restarting);
+  const late = new RawClient(`${relay.url}/room`);
+  expect((await late.closed).code).toBe(1006);
+  // What comes now is not taken: nobody could be sure that it is kept.
+  sender.sendUpdate(writer.push([2]));
   expect(isClosed).toBe(false);
   letCommit();
+  expect((await sender.closed).code).toBe(1001);
+  expect((await idle.closed).code).toBe(1001);
+  expect(sender.received.filter(({ type }) => type === "ack")).toMatchObject([{ pairs: [{ client: 5, clock: 1 }] }]);
   await Promise.all([closing, relay.close()]);
   expect(store.logs.get("room")).toHaveLength(1);
+});
+
+test("[RL19] a disk that hangs holds up closing for the grace time only, as far as clients are concerned", async () => {
+  const { relay, store, raw } = await startRelay({ closeGraceMs: 20 });
+  const sender = await raw("room");
+  let letCommit = (): void => {};
+  store.hooks.beforeCommit = () =>
+    new Promise((resolve) => {
+      letCommit = resolve;
+    });
+  sender.sendUpdate(new Writer(5).push([1]));
+  await sender.barrier();
+  const closing = relay.close();
+  expect((await sender.closed).code).toBe(1001);
+  letCommit();
+  await closing;
 });
 
 test("[RL19] a client that does not answer the close frame cannot hold up closing", async () => {

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { SessionError } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
-import { openRelay, type Relay } from "@coppice/relay";
+import { createRelayLogger, openRelay, type Relay, type RelayLogLevel } from "@coppice/relay";
 import { type CliCommand, defineCliCommand } from "../command.ts";
 import { readErrorCode } from "../error-sentence.ts";
 import { ensureWritableFolder } from "../home.ts";
@@ -42,18 +42,31 @@ export const serveCommand: CliCommand = defineCliCommand({
       description: "open: whoever reaches the port may use it",
       valueHint: "open",
     },
+    log: {
+      type: "string",
+      default: "off",
+      description: "What to report on stderr, one JSON object per line: off, error, warn or info",
+      valueHint: "LEVEL",
+    },
   },
   examples: ["coppice serve", "coppice serve --port 0 --data ./relay-data"],
-  run: async ({ host, port: portText, data, auth }, { output, homeFolder, listenForStop }) => {
+  run: async ({ host, port: portText, data, auth, log }, { output, homeFolder, listenForStop }) => {
     checkAuth(auth, host);
     const port = parsePort(portText);
+    const level = parseLogLevel(log);
     const dataFolder = data === undefined ? join(homeFolder, "relay") : resolve(data);
     await ensureWritableFolder(dataFolder, "--data");
     const stopSignal = listenForStop();
     const store = await openLmdbStore({ path: dataFolder });
     try {
       await refuseServedFolder(dataFolder);
-      const relay = await listen({ store, host, port, auth: "open" });
+      const relay = await listen({
+        store,
+        host,
+        port,
+        auth: "open",
+        ...(level !== undefined && { logger: createRelayLogger(level) }),
+      });
       try {
         await markServed(dataFolder, relay.url);
         output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
@@ -90,6 +103,12 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= maxPort) return port;
   throw new UsageError(`--port takes a number from 0 to ${maxPort}, not "${text}".`);
+}
+
+function parseLogLevel(text: string): RelayLogLevel | undefined {
+  if (text === "off") return undefined;
+  if (text === "error" || text === "warn" || text === "info") return text;
+  throw new UsageError(`--log takes off, error, warn or info, not "${text}".`);
 }
 
 async function listen(options: Parameters<typeof openRelay>[0]): Promise<Relay> {

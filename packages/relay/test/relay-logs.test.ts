@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import { openRelay } from "@coppice/relay";
+import { closeCodes, deriveRoomId } from "@coppice/wire";
+import { pino } from "pino";
+import { expect, onTestFinished, test } from "vitest";
+import { MemoryUpdateStore } from "./memory-update-store.ts";
+import { RawClient } from "./raw-client.ts";
+import { Writer } from "./writer.ts";
+
+test("[RL73] what is reported names rooms and reasons, and nothing that was sent", async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: "trace" }, { write: (line: string) => void lines.push(line) });
+  const relay = await openRelay({ store: new MemoryUpdateStore(), auth: "open", logger });
+  onTestFinished(() => relay.close());
+  const secret = new TextEncoder().encode("secret-secret-secret-secret-0123");
+  const room = deriveRoomId(secret, (bytes) => createHash("sha256").update(bytes).digest());
+  const open = (name: string): Promise<RawClient> => RawClient.open(`${relay.url}/${name}?token=token-in-the-query`);
+  const [owner, offender] = [await open(room), await open("other")];
+  const record = new TextEncoder().encode("content-of-a-record");
+  owner.sendUpdate(new Writer(5).push(record));
+  owner.send({ type: "awareness", states: [{ client: 5, clock: 1, state: '{"name":"content-of-a-cursor"}' }] });
+  owner.send({ type: "draft", sealed: new TextEncoder().encode("content-of-a-draft") });
+  owner.send({ type: "deleteRoom", secret: new TextEncoder().encode("secret-that-is-wrong-0123456789a") });
+  await owner.acknowledged(5, 1);
+  offender.send({ type: "update", update: new TextEncoder().encode("content-of-an-update") });
+  expect((await offender.closed).code).toBe(closeCodes.badUpdate);
+  owner.send({ type: "deleteRoom", secret });
+  expect((await owner.closed).code).toBe(closeCodes.roomDeleted);
+  const reports = lines.map((line) => JSON.parse(line) as { room?: string; code?: number });
+  expect(reports).toContainEqual(expect.objectContaining({ room: "other", code: closeCodes.badUpdate }));
+  expect(reports).toContainEqual(expect.objectContaining({ room }));
+  expect(lines.join("")).not.toMatch(/content|secret-|token-/);
+});
