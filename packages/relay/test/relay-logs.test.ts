@@ -23,11 +23,11 @@ test("[RL73] what is reported names rooms and reasons, and nothing that was sent
   owner.send({ type: "deleteRoom", secret: new TextEncoder().encode("secret-that-is-wrong-0123456789a") });
   await owner.acknowledged(5, 1);
   offender.send({ type: "update", update: new TextEncoder().encode("content-of-an-update") });
-  expect((await offender.closed).code).toBe(closeCodes.badUpdate);
+  expect((await offender.closed).code).toBe(closeCodes.foreignContent);
   owner.send({ type: "deleteRoom", secret });
   expect((await owner.closed).code).toBe(closeCodes.roomDeleted);
   const reports = lines.map((line) => JSON.parse(line) as { room?: string; code?: number });
-  expect(reports).toContainEqual(expect.objectContaining({ room: "other", code: closeCodes.badUpdate }));
+  expect(reports).toContainEqual(expect.objectContaining({ room: "other", code: closeCodes.foreignContent }));
   expect(reports).toContainEqual(expect.objectContaining({ room }));
   expect(lines.join("")).not.toMatch(/content|secret-|token-/);
 });
