@@ -110,6 +110,11 @@ export class RelayLink {
     }
   }
 
+  /** Asks the relay to delete the room; the answer is a final close, or a notice. Offline it does nothing. */
+  deleteRoom(secret: Uint8Array): void {
+    this.#sendFrame({ type: "deleteRoom", secret });
+  }
+
   /** Closes the socket for good; the cursor is taken down first. Safe to call twice. */
   close(): void {
     if (this.#isClosed) return;

@@ -206,6 +206,18 @@ export class Replica {
     this.#link?.resync();
   }
 
+  /**
+   * Deletes the room at the relay, for everybody and for good. True when the relay has said so within `timeoutMs`, now
+   * or before; the records here stay.
+   */
+  async deleteRoom(secret: Uint8Array, timeoutMs: number): Promise<boolean> {
+    const deadline = Date.now() + timeoutMs;
+    const isDeleted = ({ refused }: ReplicaStatus): boolean => refused?.code === closeCodes.roomDeleted;
+    await this.waitFor((status) => status.connection === "online" || isDeleted(status), timeoutMs);
+    this.#link?.deleteRoom(secret);
+    return this.waitFor(isDeleted, Math.max(0, deadline - Date.now()));
+  }
+
   /** Settles when everything the document holds is durable here; rejects with the storage's error. */
   flushed(): Promise<void> {
     return this.#queue.flushed();

@@ -253,6 +253,11 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     return this.#options.replica.waitUntilAcknowledged(timeoutMs);
   }
 
+  /** Deletes the room at the relay; see `Workspace.deleteRoom`. */
+  deleteRoom(secret: Uint8Array, timeoutMs: number): Promise<boolean> {
+    return this.#options.replica.deleteRoom(secret, timeoutMs);
+  }
+
   resync(): void {
     this.#options.replica.resync();
   }

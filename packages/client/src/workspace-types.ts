@@ -225,6 +225,12 @@ export interface Workspace {
    * rejects with comes through, and what was taken in by then is kept.
    */
   importSession(source: ImportSource): Promise<ImportResult>;
+  /**
+   * Deletes a session's room at the relay, for everybody and for good: what devices hold stays with them, and none of
+   * them can send or fetch it any more (status `refused`, 4410). True when the relay has confirmed it within
+   * `timeoutMs`. Rejects `not_found`.
+   */
+  deleteRoom(sessionId: string, timeoutMs: number): Promise<boolean>;
   /** The status of the list itself; each session has its own. */
   status(): ReplicaStatus;
   /** Calls the listener when the list, the status or the device changes. Returns the function that stops it. */

@@ -6,7 +6,13 @@ import {
   type SessionHeader,
   type SessionStorage,
 } from "@coppice/core";
-import { deriveRoomKeys, deriveWorkspaceRoom, type LogRecord, type RoomKeys } from "@coppice/storage-yjs";
+import {
+  deriveDeletionSecret,
+  deriveRoomKeys,
+  deriveWorkspaceRoom,
+  type LogRecord,
+  type RoomKeys,
+} from "@coppice/storage-yjs";
 import { toHexString } from "lib0/buffer";
 import type * as Y from "yjs";
 import { CopyWatch } from "./copy-watch.ts";
@@ -184,6 +190,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       if (!wasOpen) await Promise.allSettled([session.close()]);
       throw error;
     }
+  }
+
+  async deleteRoom(sessionId: string, timeoutMs: number): Promise<boolean> {
+    const session = await this.openSession(sessionId);
+    return session.deleteRoom(deriveDeletionSecret(this.#options.workspaceKey, sessionId), timeoutMs);
   }
 
   status(): ReplicaStatus {

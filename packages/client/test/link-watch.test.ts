@@ -43,4 +43,35 @@ describe("judgeLink", () => {
     expect(judgeLink(at(100_000, { countsBytes: false, heardAt: 71_000 }), timings)).toBe("nothing");
     expect(judgeLink(at(100_000, { countsBytes: false, heardAt: 69_000 }), timings)).toBe("give_up");
   });
+
+  it.each([
+    ["nothing is missing and the socket has pings", true, false, 4],
+    ["nothing is missing in a browser", false, false, 4],
+    ["records wait for some that are nowhere", true, true, 9],
+  ])("[CL43] fewer than 10 messages in an idle minute: %s", (_what, countsBytes, isWaiting, most) => {
+    // The relay's beat every 20 s, pongs and answers at once.
+    let [heardAt, probedAt, askedAt, fruitlessQuestions] = [0, 0, 0, 1];
+    const messageTimes: number[] = [];
+    for (let now = 0; now <= 180_000; now += 900) {
+      if (now % 20_000 < 900) heardAt = now;
+      const verdict = judgeLink(
+        at(now, { heardAt, probedAt, askedAt, fruitlessQuestions, countsBytes, isWaiting }),
+        timings,
+      );
+      if (verdict === "nothing") continue;
+      heardAt = now;
+      if (verdict === "probe" && countsBytes) {
+        // A ping is no message.
+        probedAt = now;
+        continue;
+      }
+      expect(["compare", "ask_missing", "probe"]).toContain(verdict);
+      [askedAt, probedAt] = [now, now];
+      if (verdict === "ask_missing") fruitlessQuestions += 1;
+      messageTimes.push(now);
+    }
+    const inMinute = (from: number) => messageTimes.filter((time) => time >= from && time < from + 60_000).length;
+    expect(messageTimes.length).toBeGreaterThan(3);
+    for (const from of [0, 60_000, 120_000]) expect(inMinute(from)).toBeLessThanOrEqual(most);
+  });
 });

@@ -167,6 +167,25 @@ describe("Replica", () => {
     expect(replica.status().pending).toBe(1);
   });
 
+  it("[CL43] an idle connection says nothing but a digest in every interval", async () => {
+    const relay = await openRelay((frame, answer) => {
+      answerWithoutAcks(frame, answer);
+      if (frame.type === "digest") answer(frame);
+    });
+    const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 150, resyncIntervalMs: 400 });
+    replica.connect();
+    await until(replica, ({ synced }) => synced);
+    let digests = 0;
+    while (digests < 4) {
+      await new Promise((resolve) => relay.sockets[0]?.once("message", resolve));
+      digests = relay.frames.filter(({ frame }) => frame.type === "digest").length;
+    }
+    const types = relay.frames.map(({ frame }) => frame.type);
+    expect(types.slice(types.indexOf("digest"))).toEqual(["digest", "digest", "digest", "digest"]);
+    expect(types.indexOf("digest")).toBeLessThan(5);
+    expect(relay.sockets).toHaveLength(1);
+  });
+
   it("[CL9] conflicting history that no record of the relay's explains is for good after a few connections", async () => {
     const relay = await openRelay((frame, answer, connection) => {
       answerWithoutAcks(frame, answer);
