@@ -214,13 +214,16 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
 
   async getPathToRootOrCompaction(leafId: string | null): Promise<SessionEntry[]> {
     const path: SessionEntry[] = [];
+    const walked = new Set<Node>();
     let node = leafId === null ? undefined : this.tree.get(leafId);
     if (node === undefined && leafId !== null) throw new SessionError("not_found", `Entry ${leafId} not found`);
     let stopId: string | undefined;
     for (; node !== undefined; node = this.tree.parentOf(node)) {
-      if (path.length === this.tree.size) {
+      // Counting steps is not enough here: the walk could end at an entry it had been at before.
+      if (walked.has(node)) {
         throw new SessionError("invalid_session", `The ancestors of entry ${leafId} form a cycle`);
       }
+      walked.add(node);
       const entry: SessionEntry = await this.readEntry(node);
       path.push(entry);
       if (node.id === stopId) break;

@@ -58,6 +58,24 @@ export function testQueries(factory: SessionStorageFactory): void {
         },
       ));
 
+    test("[ST20] a cycle ends with invalid_session also below a compaction that keeps one of its entries", () => {
+      const compaction: SessionEntry = {
+        type: "compaction",
+        id: "y",
+        parentId: "x",
+        timestamp,
+        summary: "so far",
+        firstKeptEntryId: "y",
+        tokensBefore: 1,
+      };
+      // What else the tree holds must not decide how often the walk goes round.
+      const others = ["a", "b", "c", "d"].map((id) => messageEntry(id, null));
+      return afterAppending([messageEntry("x", "y"), compaction, ...others], async (storage) => {
+        await expectCode(storage.getPathToRootOrCompaction("y"), "invalid_session");
+        await expectCode(storage.getPathToRootOrCompaction("x"), "invalid_session");
+      });
+    });
+
     test("[ST6] children and tips come in log order, without leaf entries", () =>
       afterAppending(
         [
