@@ -112,6 +112,24 @@ export function describeUpdateLog(name: string, createBackend: () => Promise<Upd
       expect((await readAll(log))[0]?.update).toEqual(bytesOf(1, 2, 3));
     });
 
+    test("[UL4] updates of any size that were read stay as they are while others are read, and share no memory", async () => {
+      const log = await openLog();
+      const updates = [1, 100, 3_000, 5_000, 40_000, 300_000, 3_000_000].flatMap((size) => [
+        patternOf(size),
+        patternOf(size).fill(7),
+      ]);
+      await Promise.all(updates.map((update) => log.append(update)));
+
+      const read = await readAll(log);
+      const readLater = await readAll(log);
+      for (const { update } of readLater) update.fill(9);
+
+      expect(read.every(({ update }, at) => equalBytes(update, updates[at] as Uint8Array))).toBe(true);
+      expect(read.map(({ update }) => update.length)).toEqual(updates.map(({ length }) => length));
+      // A part of a large buffer would keep all of it in memory.
+      expect(read.every(({ update }) => update.buffer.byteLength === update.byteLength)).toBe(true);
+    });
+
     test("[UL5] updates from 0 bytes to 32 MiB come back whole", async () => {
       const log = await openLog();
       const large = patternOf(32 * 1024 * 1024);
