@@ -1,15 +1,11 @@
 import type { StoredUpdate, UpdateLog } from "@coppice/core";
-import {
-  encodeUpdate,
-  maxChunkBytes,
-  maxClientsPerUpdate,
-  maxStructsPerUpdate,
-  orderStructs,
-  type Struct,
-} from "@coppice/wire";
+import { encodeUpdate, maxChunkBytes, maxClientsPerUpdate, orderStructs, type Struct } from "@coppice/wire";
 import { parseStoredUpdate } from "./log-slice.ts";
 import { fullBytes, type MergeRange, type StoredSize } from "./plan-merge.ts";
 import { TurnBudget } from "./turn-budget.ts";
+
+/** Structs of one merged update: what is ordered, written and read back in one go must not keep others waiting. */
+const maxMergedStructs = 4_096;
 
 /** What became of a range. */
 export interface MergeResult {
@@ -93,7 +89,7 @@ class MergePart {
     for (const client of this.#clients) clients.add(client);
     const isFitting =
       this.#bytes + update.length <= maxChunkBytes &&
-      this.structs.length + structs.length <= maxStructsPerUpdate &&
+      this.structs.length + structs.length <= maxMergedStructs &&
       clients.size <= maxClientsPerUpdate;
     const ordered = orderStructs(structs);
     if (!isFitting || !ordered.ok) return false;
