@@ -46,6 +46,7 @@ export { findPayloadFault } from "./payload-fault.ts";
 
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
+export { insertAt } from "./insert-at.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";

@@ -1,4 +1,5 @@
 import { SessionError } from "./errors.ts";
+import { insertAt } from "./insert-at.ts";
 
 /** What the tree needs to know of an entry. Storages keep the rest (payload, position on disk) in their own node type. */
 export interface TreeNode {
@@ -67,7 +68,7 @@ interface Slot<Node> {
  * (`pathToRoot`) every `parentId` is followed as it stands.
  */
 export class SessionTree<Node extends TreeNode = TreeNode> {
-  #log: Slot<Node>[] = [];
+  readonly #log: Slot<Node>[] = [];
   /** Slots from this index on may carry a position that is too small. */
   #firstStale = 0;
   readonly #shownById = new Map<string, Slot<Node>>();
@@ -103,7 +104,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     if (at === this.#log.length) return nodes.map((node) => this.insert(node));
     const slots = nodes.map((node, offset) => createSlot(node, at + offset));
     this.#openGap(at, slots.length);
-    this.#log = [...this.#log.slice(0, at), ...slots, ...this.#log.slice(at)];
+    insertAt(this.#log, at, slots);
     return slots.map((slot) => this.#index(slot));
   }
 

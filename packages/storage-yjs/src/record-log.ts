@@ -1,3 +1,4 @@
+import { insertAt } from "@coppice/core";
 import * as Y from "yjs";
 import type { PreparedRecord, RecordPlace } from "./record-codec.ts";
 
@@ -53,6 +54,8 @@ export class RecordLog {
    */
   readonly #seenClockByClient = new Map<number, number>();
   #foreignCount = 0;
+  /** Where the record stood that was placed last, at that moment: a place to look first. */
+  #lastPlaced = -1;
 
   /** Reads the doc, calls `onChange` once with what it holds already (if anything), then after each transaction that adds records. */
   constructor(doc: Y.Doc, onChange: (change: LogChange) => void) {
@@ -156,50 +159,48 @@ export class RecordLog {
     if (newItems.size > 0) this.#onChange({ runs: this.#placeItems(newItems), remote });
   }
 
-  /**
-   * Puts new items where the doc has them, walking back from the end: one step per new item at the tail, and one more
-   * for each older record that now stands behind a new one.
-   */
+  /** Puts new items where the doc has them. */
   #placeItems(newItems: ReadonlySet<Y.Item>): RecordRun[] {
-    const tail: Y.Item[] = [];
-    let item = this.#findLastItem();
-    let missing = newItems.size;
-    let kept = this.#items.length;
-    while (missing > 0 && item !== null) {
-      const known = this.#items[kept - 1];
-      if (newItems.has(item)) {
-        tail.push(item);
-        missing--;
-        item = item.left;
-      } else if (known?.deleted) {
-        // Yjs may have taken it out of its list.
-        tail.push(known);
-        kept--;
-      } else {
-        if (known === item) {
-          tail.push(known);
-          kept--;
-        }
-        item = item.left;
+    const found: { anchorEnd: number; items: Y.Item[] }[] = [];
+    const placed = new Set<Y.Item>();
+    for (const item of newItems) {
+      if (placed.has(item)) continue;
+      let head = item;
+      let anchor = recordBefore(head);
+      for (; anchor !== null && newItems.has(anchor); anchor = recordBefore(head)) head = anchor;
+      const items: Y.Item[] = [];
+      for (let next: Y.Item | null = head; next !== null && newItems.has(next); next = recordAfter(next)) {
+        placed.add(next);
+        items.push(next);
       }
+      found.push({ anchorEnd: this.#findEnd(anchor), items });
     }
-    tail.reverse();
-    this.#items.length = kept;
-    const runs: { position: number; records: LogRecord[] }[] = [];
-    let run: LogRecord[] | undefined;
-    for (const placed of tail) {
-      if (newItems.has(placed)) {
-        if (run === undefined) {
-          run = [];
-          runs.push({ position: this.#items.length, records: run });
-        }
-        run.push(toLogRecord(placed));
-      } else {
-        run = undefined;
-      }
-      this.#items.push(placed);
+    // Positions were looked up in the list as it was before.
+    found.sort((a, b) => a.anchorEnd - b.anchorEnd);
+    let inserted = 0;
+    return found.map(({ anchorEnd, items }) => {
+      const position = anchorEnd + inserted;
+      insertAt(this.#items, position, items);
+      inserted += items.length;
+      this.#lastPlaced = position + items.length - 1;
+      return { position, records: items.map(toLogRecord) };
+    });
+  }
+
+  /**
+   * The position behind a record and the deleted ones that follow it; null: behind those at the beginning. New records
+   * mostly follow the last one of all or the one that was placed last: two devices that were offline for long send
+   * theirs one by one.
+   */
+  #findEnd(anchor: Y.Item | null): number {
+    const items = this.#items;
+    let end = 0;
+    if (anchor !== null) {
+      const known = [items.length - 1, this.#lastPlaced].find((position) => items[position] === anchor);
+      end = (known ?? items.lastIndexOf(anchor)) + 1;
     }
-    return runs;
+    while (end < items.length && items[end]?.deleted) end++;
+    return end;
   }
 
   /**
@@ -224,6 +225,20 @@ export class RecordLog {
 
 function isRecord(item: Y.Item): boolean {
   return !item.deleted && item.content instanceof Y.ContentBinary;
+}
+
+/** The record to the left; null: there is none. What is no record, or deleted, is passed over. */
+function recordBefore(item: Y.Item): Y.Item | null {
+  let left = item.left;
+  while (left !== null && !isRecord(left)) left = left.left;
+  return left;
+}
+
+/** The record to the right, in the same way. */
+function recordAfter(item: Y.Item): Y.Item | null {
+  let right = item.right;
+  while (right !== null && !isRecord(right)) right = right.right;
+  return right;
 }
 
 function toLogRecord(item: Y.Item): LogRecord {

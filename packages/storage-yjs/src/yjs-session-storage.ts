@@ -1,6 +1,7 @@
 import {
   type EntryRecord,
   type IdSource,
+  insertAt,
   parseEntryJson,
   parseHeaderJson,
   type Result,
@@ -17,6 +18,7 @@ import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore } from "./de
 import { createUnreadableEntry, EntryNode, entryToFields, headerToNode } from "./entry-node.ts";
 import { IndexKeeper, type IndexSnapshotStore } from "./index-keeper.ts";
 import type { IndexedRecord, IndexSnapshotReader, OtherRecord } from "./index-snapshot.ts";
+import { OtherPositions } from "./other-positions.ts";
 import { PayloadCache } from "./payload-cache.ts";
 import {
   isNewer,
@@ -127,7 +129,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   readonly #index: IndexKeeper;
   /** By position in the log. */
   #records: IndexedRecord[] = [];
-  #nodeCount = 0;
+  /** Where no entries stand. */
+  #others = new OtherPositions();
   readonly #arrivals: ArrivalOrder;
   #stopArrivals: () => void;
   /** Ids of entries in order of arrival; undefined until somebody asks. */
@@ -229,7 +232,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       this.#deviceLeaf.forgetLog();
       this.#numbers = new RecordNumbers();
       this.#records = [];
-      this.#nodeCount = 0;
+      this.#others = new OtherPositions();
       this.#duplicateIds.clear();
       this.#countByProblem.clear();
       this.#unread = [];
@@ -590,16 +593,10 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #insert(runs: readonly IndexedRun[], isOwn: boolean): boolean {
     const shownRuns: ShownRun<EntryNode>[] = [];
     for (const { position, indexed } of runs) {
-      const nodes = indexed.filter(isNode);
-      if (position === this.#records.length) {
-        for (const record of indexed) this.#records.push(record);
-        shownRuns.push({ nodes });
-      } else {
-        const nodesBehind = this.#records.slice(position).filter(isNode).length;
-        shownRuns.push({ nodes, at: this.#nodeCount - nodesBehind });
-        this.#records = [...this.#records.slice(0, position), ...indexed, ...this.#records.slice(position)];
-      }
-      this.#nodeCount += nodes.length;
+      const at = position - this.#others.countBefore(position);
+      this.#others.insert(position, indexed, isNode);
+      insertAt(this.#records, position, indexed);
+      shownRuns.push({ nodes: indexed.filter(isNode), at });
     }
     const recordCount = this.#log.recordCount;
     this.tree.recordCount = recordCount;
