@@ -47,7 +47,7 @@ export function createNetworkChecks(options: NetworkCheckOptions): NetworkCheck[
     check("[CL4, WS7] every file imported on one device appears on the other, text by text", (lab) =>
       importOnceSeeTwice(lab, files, expected),
     ),
-    check("[WS1, WS7] a file imported on two devices at once shows every entry once", (lab) =>
+    check("[WS1, WS7] a file imported on two devices at once shows every entry once (F31)", (lab) =>
       importTwiceAtOnce(lab, files),
     ),
     check("[CL4, CL10] the relay away, both append to one leaf and branch elsewhere, the relay back", (lab) =>

@@ -5,6 +5,7 @@ import type { DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.
 
 /** A relay process. */
 export interface RelayProcess {
+  readonly pid: number;
   readonly url: string;
   readonly port: number;
   readonly dataDir: string;
@@ -33,22 +34,34 @@ const builtFile = (name: string): string => fileURLToPath(new URL(`../dist/${nam
 
 /** Starts a relay on a data folder; port 0 takes a free one. */
 export async function startRelayProcess(dataDir: string, port = 0): Promise<RelayProcess> {
-  const child = fork(builtFile("relay-process.js"), [dataDir, String(port)], {
-    execArgv,
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
+  const child = forkRelay(dataDir, port);
   const started = await Promise.race([
     once(child, "message"),
     once(child, "exit").then(([code]) => Promise.reject(new Error(`the relay ended with ${code} while starting`))),
   ]);
   const { url, port: boundPort } = started[0] as { url: string; port: number };
   return {
+    pid: child.pid as number,
     url,
     port: boundPort,
     dataDir,
     kill: () => endProcess(child, "SIGKILL"),
     stop: () => endProcess(child, "SIGTERM"),
   };
+}
+
+/** Starts a relay on a data folder and kills it after this time, wherever it is by then. */
+export async function killStartingRelay(dataDir: string, afterMs: number): Promise<void> {
+  const child = forkRelay(dataDir, 0);
+  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  await endProcess(child, "SIGKILL");
+}
+
+function forkRelay(dataDir: string, port: number): ChildProcess {
+  return fork(builtFile("relay-process.js"), [dataDir, String(port)], {
+    execArgv,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
 }
 
 /** Starts a device process; it does nothing before its `open` call. */

@@ -127,7 +127,7 @@ describe("a session whose id is any text", () => {
 });
 
 describe("append and move", () => {
-  it("[CP33, CP55] appends below the leaf, moves, and branches from there", async () => {
+  it("[CP33, CP55] appends below the leaf, moves, and branches from there, each in a process that ends at once (F33)", async () => {
     const device = await makeDevice("laptop");
     await device.run(["import", await writeSessionFile()]);
     const first = await device.runJson(["append", "Woods", "--role", "user", "And a grove?"]);

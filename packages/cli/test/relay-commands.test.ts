@@ -104,7 +104,7 @@ describe("one-shot commands and the relay", () => {
     expect(more.waiting).toBe(2);
   });
 
-  it("[CP40] bring what waited to the relay once it is back", async () => {
+  it("[CP40] bring what waited to the relay once it is back (F7)", async () => {
     const { laptop, desktop } = await makeWorkspace();
     await laptop.runJson(["append", "Woods", "--role", "user", "Written offline", "--offline"]);
     const status = await laptop.runJson(["status", "--offline"]);

@@ -119,7 +119,7 @@ describe("merging the local log", () => {
     expect([isSmall(64 * 1024 - 1), isSmall(64 * 1024)]).toEqual([true, false]);
   });
 
-  it("[CL61] what waits for its predecessors is not lost", async () => {
+  it("[CL61] what waits for its predecessors is not lost (F15)", async () => {
     const store = await openStore(await makeFolder());
     const other = new Y.Doc();
     const updates: Uint8Array[] = [];
@@ -136,7 +136,7 @@ describe("merging the local log", () => {
     expect(recordsOf(reopened)).toEqual(other.getArray("entries").toArray());
   });
 
-  it("[CL61] updates are merged only when the result can be shown to hold the same", async () => {
+  it("[CL61] updates are merged only when the result can be shown to hold the same (F44)", async () => {
     const write = (clientId: number, ...values: unknown[]): Uint8Array => {
       const doc = new Y.Doc();
       doc.clientID = clientId;

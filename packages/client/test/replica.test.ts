@@ -74,7 +74,7 @@ describe("Replica", () => {
     expect(question).toMatchObject({ stateVector: new Map([[writer.doc.clientID, 3]]) });
   });
 
-  it("[CL4] what the relay lacks is sent in chunks, a record that is larger alone", async () => {
+  it("[CL4] what the relay lacks is sent in chunks, a record that is larger alone (F50)", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
     const entries = replica.doc.getArray("entries");
@@ -122,7 +122,7 @@ describe("Replica", () => {
     expect(again.status().pending).toBe(0);
   });
 
-  it("[CL6] unacknowledged records are sent again, then the connection is given up and made anew", async () => {
+  it("[CL6] unacknowledged records are sent again, then the connection is given up and made anew (F9, F21)", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
     replica.connect();
@@ -134,7 +134,7 @@ describe("Replica", () => {
     await relay.waitForFrame((frame, connection) => frame.type === "update" && connection === 1);
   });
 
-  it("[CL7] synced ends with the connection and comes back with the next answer", async () => {
+  it("[CL7] synced ends with the connection and comes back with the next answer (F11)", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
     expect(replica.status().synced).toBe(false);
@@ -236,7 +236,7 @@ describe("Replica", () => {
     expect(second.awareness.clientID).toBe(second.doc.clientID);
   });
 
-  it("[CL12] a relay that falls silent is given up, one that gives signs of life is not", async () => {
+  it("[CL12] a relay that falls silent is given up, one that gives signs of life is not (F11)", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
     replica.connect();

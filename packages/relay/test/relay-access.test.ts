@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { openRelay, type RelayOptions } from "@coppice/relay";
 import { closeCodes } from "@coppice/wire";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
 import { RawClient } from "./raw-client.ts";
 import { startRelay } from "./relay-fixture.ts";
+import { Writer } from "./writer.ts";
 
 test("[RL1] an open relay listens on loopback only and says so", async () => {
   for (const host of [
@@ -79,6 +81,24 @@ for (const [name, sent, isLetIn] of headers) {
     }
   });
 }
+
+test("[RL2] [RL7] F41: whatever a connection that is not let in sends at once, it is closed, and nothing of it is handled", async () => {
+  const { relay, store, raw } = await startRelay();
+  const frames = fc.sample(fc.uint8Array({ maxLength: 200 }), { numRuns: 300, seed: 41 });
+  const update = new Writer(5).push([1]);
+  for (let at = 0; at < frames.length; at += 30) {
+    const client = new RawClient(`${relay.url}/room`, { headers: { origin: "https://evil.example" } });
+    client.socket.on("open", () => {
+      for (const frame of frames.slice(at, at + 30)) client.socket.send(frame);
+      client.socket.send("ping");
+      client.sendUpdate(update);
+    });
+    expect((await client.closed).code).toBe(closeCodes.forbidden);
+    expect(client.received).toEqual([]);
+  }
+  expect(store.openCount).toBe(0);
+  await (await raw("room")).barrier();
+});
 
 const roomPaths: ReadonlyArray<[string, boolean]> = [
   ["/a", true],

@@ -151,7 +151,7 @@ test("[RL24] a cursor that moves faster than it can be shown is shown as it is, 
   expect(watcher.received.length).toBeLessThan(moves / 2);
 });
 
-test("[RL24] cursors are never stored", async () => {
+test("[RL24] cursors are never stored (F38)", async () => {
   const { raw, store } = await startRelay();
   const client = await raw("room");
   for (let clock = 0; clock < 200; clock += 1) showCursor(client, cursor(5, clock));

@@ -111,7 +111,7 @@ test("[RL14] a failed write closes the connections of its room with 4500, is not
   await again.acknowledged(5, 2);
 });
 
-test("[RL14] [RL27] a write that succeeded behind a failed one is no hole in the room: it counts as absent until it comes again", async () => {
+test("[RL14] [RL27] a write that succeeded behind a failed one is no hole in the room: it counts as absent until it comes again (F14)", async () => {
   const { store, raw } = await startRelay();
   const writer = new Writer(5);
   const sender = await raw("room");
@@ -199,7 +199,7 @@ test("[RL27] a damaged stored update is left out and never served; what does not
   expect(firstBytesOf(doc).toSorted()).toEqual([1, 2, 3]);
 });
 
-test("[RL20] a room without connections leaves memory, is read again when it is needed, and one that comes back in time is kept (F27)", async () => {
+test("[RL20] a room without connections leaves memory, is read again when it is needed, and one that comes back in time is kept (F24, F27)", async () => {
   const { relay, store, raw } = await startRelay({ roomIdleMs: 0 });
   for (let i = 0; i < 50; i += 1) {
     const client = await raw(`room-${i}`);
@@ -258,4 +258,35 @@ test("[RL18] what waits for a reader that reads nothing is bounded, however much
   const { largestBacklogBytes } = relay.readStats();
   expect(largestBacklogBytes).toBeGreaterThan(maxBufferedBytes);
   expect(largestBacklogBytes).toBeLessThan(maxBufferedBytes + 2 * maxChunkBytes);
+});
+
+test("[RL18] F51: while a large room is opened and sent for the first time, others are answered again and again", async () => {
+  const store = new MemoryUpdateStore();
+  const writer = new Writer(5);
+  const entries = writer.doc.getArray("entries");
+  for (let batch = 0; batch < 100; batch += 1) {
+    entries.push(Array.from({ length: 1_000 }, (_, at) => new Uint8Array(40).fill(at)));
+  }
+  store.logs.set(
+    "large",
+    writer.updates.map((update, index) => ({ seq: index + 1, update })),
+  );
+  const { raw } = await startRelay({}, store);
+  const other = await raw("other");
+  await other.barrier();
+  const newcomer = await raw("large");
+  newcomer.send({ type: "syncStep1", stateVector: new Map() });
+  let isComplete = false;
+  const complete = newcomer.take("syncStep2").then(() => {
+    isComplete = true;
+  });
+  let answered = 0;
+  while (!isComplete) {
+    await other.barrier();
+    answered += 1;
+  }
+  await complete;
+  const updates = newcomer.received.flatMap((frame) => ("update" in frame ? [frame.update] : []));
+  expect(recordsOf(replay(updates))).toHaveLength(100_000);
+  expect(answered).toBeGreaterThan(updates.length / 4);
 });

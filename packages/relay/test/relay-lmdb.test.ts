@@ -10,7 +10,7 @@ import { firstBytesOf, recordsOf, Writer } from "./writer.ts";
 
 beforeAll(buildRelay);
 
-test("[RL19] on real files: stock clients sync, the relay and its store are closed and opened again, everything is there", async () => {
+test("[RL19] on real files: stock clients sync, the relay and its store are closed and opened again, everything is there (F34)", async () => {
   const path = await makeTempFolder();
   const write = async (bytes: readonly number[], expected: number): Promise<number[]> => {
     const store = await openLmdbStore({ path });

@@ -153,7 +153,7 @@ test("[RL66] without space nothing is merged and the room goes on; a merge that 
   expect(await readRoom(fixture)).toEqual(firstBytesOf(writer.doc));
 });
 
-test("[RL66] a damaged stored update is not touched by merging", async () => {
+test("[RL66] a damaged stored update is not touched by merging (F44)", async () => {
   const store = new MemoryUpdateStore();
   const writer = new Writer(5);
   const damaged = new Uint8Array([1, 2, 3]);

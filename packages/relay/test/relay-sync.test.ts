@@ -51,7 +51,7 @@ test("[RL16] after both wrote while one was away, both have everything in one or
   expect(a.firstBytes().toSorted()).toEqual([1, 2, 3, 4]);
 });
 
-test("[RL16] SyncStep1 is answered with the missing part in chunks, then SyncStep2, then the relay's own SyncStep1, then cursors", async () => {
+test("[RL16] SyncStep1 is answered with the missing part in chunks, then SyncStep2, then the relay's own SyncStep1, then cursors (F50)", async () => {
   const { raw, follower } = await startRelay();
   const writer = new Writer(5);
   const source = await follower("room");

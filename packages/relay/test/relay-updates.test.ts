@@ -161,7 +161,7 @@ async function takeMissingQuestion(client: RawClient): Promise<ReadonlyMap<numbe
   return (await client.take("syncStep1")).stateVector;
 }
 
-test("[RL11] a skip is no offence: what fits is kept, the rest dropped, and the client is asked for what is missing", async () => {
+test("[RL11] a skip is no offence: what fits is kept, the rest dropped, and the client is asked for what is missing (F14)", async () => {
   const fixture = await startRelay();
   const writer = new Writer(9);
   for (let i = 0; i < 6; i += 1) writer.push([i]);

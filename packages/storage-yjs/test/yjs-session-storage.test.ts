@@ -193,7 +193,7 @@ describe("appending", () => {
     expect(replica.log.length).toBe(updates);
   });
 
-  test("[YS9] an entry that is too large is refused before any of its batch is written", async () => {
+  test("[YS9] an entry that is too large is refused before any of its batch is written (F48)", async () => {
     const { storage, doc } = await createReplica("device-a");
     // Noise, because what deflates well may be longer.
     const noise = pureRecordCrypto.seal(

@@ -86,7 +86,7 @@ test("[WI11] updates that stock Yjs merged with holes are accepted, and the hole
   expect(skips).toBeGreaterThan(0);
 });
 
-test("[WI14] random bytes never throw and never take long (F42)", () => {
+test("[WI14] random bytes never throw and never take long (F42, F45)", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       parseTimed(bytes);
