@@ -23,6 +23,7 @@ export const workspaceOptions = {
   workspaceKey: new Uint8Array(32).fill(7),
 };
 
+const folderPrefix = "coppice-bench-session-";
 const entryCount = 100_000;
 /** Entries before the compaction that its context keeps, and entries after it: a context of 200 messages. */
 const [keptCount, laterCount] = [100, 99];
@@ -39,11 +40,13 @@ const writerFiles = ["entries.mjs", "stored-session.mjs"];
 
 /** Makes the session unless it is there; gives the paths of its file, its store, and a copy of the store to spoil. */
 export async function makeStoredSession() {
-  const folder = join(tmpdir(), `coppice-bench-session-${hashWriters()}`);
+  const folder = join(tmpdir(), `${folderPrefix}${hashWriters()}`);
   const places = { file: join(folder, "session.jsonl"), store: join(folder, "store"), copy: join(folder, "copy") };
   if (existsSync(folder)) return places;
+  // Half a gigabyte each: those of earlier code are of no more use.
+  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(folderPrefix)))
+    rmSync(join(tmpdir(), name), { recursive: true });
   const unfinished = `${folder}-unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished);
   await writeSession(join(unfinished, "session.jsonl"), join(unfinished, "store"));
   cpSync(join(unfinished, "store"), join(unfinished, "copy"), { recursive: true });
