@@ -1,11 +1,11 @@
 /**
- * `npm run check:relay -- kills|stock`: the long mode of what the tests do in short with a real relay process. `kills`:
- * killed at random moments (KILL_ROUNDS, 200); `stock`: y-websocket clients, their times, two idle minutes.
+ * `npm run check:relay -- kills|stock|hostile`: the long mode of what the tests do in short with a real relay process. `kills`:
+ * killed at random moments (KILL_ROUNDS, 200); `stock`: y-websocket clients, their times, two idle minutes; `hostile`: 100,000 bad frames and more (HOSTILE_FRAMES, HOSTILE_SEED).
  */
 import { join } from "node:path";
 import { buildPackages, installPackages, requireNode, rootFolder, runStep } from "./toolchain.mjs";
 
-const checks = ["kills", "stock"];
+const checks = ["kills", "stock", "hostile"];
 requireNode();
 const [name, ...more] = process.argv.slice(2);
 if (!checks.includes(name) || more.length > 0) {
