@@ -21,7 +21,8 @@ export class SimulatedRelay {
   readonly #logger: Logger;
   #timers: ReturnType<typeof setInterval>[] = [];
   #connections = new Set<Connection>();
-  #isRunning = false;
+  #rooms: Rooms | undefined;
+  #isStopping = false;
 
   /** @param onError called with what the relay reports as an error */
   constructor(network: SimulatedNetwork, disk: SimulatedDisk, onError: (message: string) => void) {
@@ -31,13 +32,13 @@ export class SimulatedRelay {
   }
 
   get isRunning(): boolean {
-    return this.#isRunning;
+    return this.#rooms !== undefined;
   }
 
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
+    if (this.#rooms !== undefined) return;
     const rooms = new Rooms(this.disk.open(), limits, this.#logger);
+    this.#rooms = rooms;
     const connections = new Set<Connection>();
     this.#connections = connections;
     this.#network.serve((line) => this.#accept(line, rooms, connections));
@@ -53,12 +54,40 @@ export class SimulatedRelay {
 
   /** `kill -9`. */
   crash(keepsCommit: boolean): void {
-    if (!this.#isRunning) return;
-    this.#isRunning = false;
+    if (this.#rooms === undefined) return;
+    this.#rooms = undefined;
+    this.#isStopping = false;
     for (const timer of this.#timers) clearInterval(timer);
     this.#connections.clear();
     this.#network.killServer();
     this.disk.crash(keepsCommit);
+  }
+
+  /** Ends in order, as a relay does that is told to stop. */
+  async stop(): Promise<void> {
+    const rooms = this.#rooms;
+    if (rooms === undefined || this.#isStopping) return;
+    this.#isStopping = true;
+    this.#network.serve(undefined);
+    const connections = [...this.#connections];
+    const cutOff = setTimeout(() => {
+      for (const connection of connections) connection.terminate();
+    }, limits.closeGraceMs);
+    for (const connection of connections) connection.refuse({ reason: "restarting", message: "the relay is stopping" });
+    await this.#waitUntilUnconnected();
+    clearTimeout(cutOff);
+    await rooms.close();
+    if (this.#rooms === rooms) this.crash(false);
+  }
+
+  #waitUntilUnconnected(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#connections.size === 0) resolve();
+        else setTimeout(look, 10);
+      };
+      look();
+    });
   }
 
   #accept(line: SimulatedConnection, rooms: Rooms, connections: Set<Connection>): void {

@@ -156,6 +156,9 @@ export class SimulatedWorld {
       case "start relay":
         this.#relay.start();
         return;
+      case "stop relay":
+        this.#relay.stop().catch((error: unknown) => this.#violate(`The relay did not stop: ${String(error)}`));
+        return;
       case "back up":
         this.#backup = this.#relayDisk.disk.backUp();
         return;
@@ -294,6 +297,8 @@ export class SimulatedWorld {
   }
 
   #isInStep(): boolean {
+    // One that was being stopped when all trouble ended is started again as well.
+    this.#relay.start();
     for (const device of this.#devices) {
       device.start();
       device.openSession();

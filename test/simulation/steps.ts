@@ -16,7 +16,7 @@ export type Step = { readonly thenMs: number } & (
   | { readonly kind: "start" | "close"; readonly device: number }
   | { readonly kind: "crash"; readonly disk: number; readonly keepsCommit: boolean }
   | { readonly kind: "crash at commit"; readonly disk: number; readonly commits: number; readonly isDurable: boolean }
-  | { readonly kind: "start relay" | "back up" }
+  | { readonly kind: "start relay" | "stop relay" | "back up" }
   /** The relay is put back to the backup, or wiped; one device starts anew at that moment and goes on writing. */
   | { readonly kind: "restore" | "wipe"; readonly restarts: number | undefined }
   | { readonly kind: "offline" | "online"; readonly device: number }
@@ -85,6 +85,7 @@ const step = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("start relay" as const), thenMs }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("stop relay" as const), thenMs }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("back up" as const), thenMs }) },
   {
     weight: 2,
