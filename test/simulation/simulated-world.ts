@@ -8,12 +8,13 @@ import {
   SimulatedNetwork,
   type VirtualTime,
 } from "@coppice/testkit/simulation";
+import { encodeFrame, parseFrame } from "@coppice/wire";
 import { bool, int32, type PRNG } from "lib0/prng";
 import * as Y from "yjs";
 import { SimulatedDevice, textOf } from "./simulated-device.ts";
 import { SimulatedRelay } from "./simulated-relay.ts";
 import type { Direction, Scenario, Step } from "./steps.ts";
-import { StoredStructs } from "./stored-structs.ts";
+import { readStructs, StoredStructs } from "./stored-structs.ts";
 import { WireWatch } from "./wire-watch.ts";
 
 const workspaceKey = new Uint8Array(32).fill(7);
@@ -21,6 +22,10 @@ const sessionId = "0195f0a0-0000-7000-8000-000000000001";
 const { roomId: sessionRoom } = deriveRoomKeys(workspaceKey, sessionId);
 /** Stands in every entry's text, so that it is found wherever something readable leaves a device. */
 const readableWord = "quokka";
+/** Client on the network that is nobody's device. */
+const thief = "thief";
+/** A replica gives way this often without complaint (SPEC CL42); more in one run would only repeat it. */
+const maxTakenPlaces = 3;
 const longText = "and so on ".repeat(100);
 
 /** What happened in a world: a run in which nothing did proves nothing. */
@@ -28,8 +33,16 @@ export interface WorldCounts {
   entries: number;
   crashes: number;
   restores: number;
+  takenPlaces: number;
+  /** Records that were appended again because their places were taken. */
+  givenWay: number;
   disconnects: number;
   gapRequests: number;
+}
+
+/** Counts of nothing yet. */
+export function createCounts(): WorldCounts {
+  return { entries: 0, crashes: 0, restores: 0, takenPlaces: 0, givenWay: 0, disconnects: 0, gapRequests: 0 };
 }
 
 /** What becomes of the next such message of a client. */
@@ -55,7 +68,7 @@ interface DiskUnderTest {
  * are collected with the moment they were seen; `check` throws the first.
  */
 export class SimulatedWorld {
-  readonly counts: WorldCounts = { entries: 0, crashes: 0, restores: 0, disconnects: 0, gapRequests: 0 };
+  readonly counts: WorldCounts = createCounts();
   /** Every message, with its time and a sum of its bytes. */
   readonly trace: string[] = [];
   readonly #startedMs: number = performance.now();
@@ -105,7 +118,7 @@ export class SimulatedWorld {
     });
     this.#watch = new WireWatch({
       atRelay: this.#relayDisk.stored,
-      atDevice: (client) => this.#diskOf(client).stored,
+      atDevice: (client) => (client === thief ? undefined : this.#diskOf(client).stored),
       onViolation: (message) => this.#violate(message),
     });
     for (let i = 0; i < devices; i += 1) this.#addDevice();
@@ -190,6 +203,9 @@ export class SimulatedWorld {
           fate: step.kind,
         });
         return;
+      case "take place":
+        this.#takePlace(this.#device(step.device), step.delayMs);
+        return;
       case "replay":
         this.#replays.push({ client: this.#device(step.device).name, pick: step.pick });
         return;
@@ -248,7 +264,9 @@ export class SimulatedWorld {
     if (status === undefined) return;
     if (status.refused !== undefined && status.connection === "refused")
       this.#violate(`${device.name} was refused: ${status.refused.code} ${status.refused.reason}`);
-    if (status.pending > 0) return;
+    if (status.setAside !== undefined) this.counts.givenWay = Math.max(this.counts.givenWay, status.setAside.restored);
+    // Records that give way are unsaved at their new places while they still stand in the log at the old ones.
+    if (status.pending > 0 || status.unsaved > 0) return;
     const isLive = [...this.#network.connections].some(
       ({ client, path, isAlive }) => isAlive && client === device.name && path === `/${sessionRoom}`,
     );
@@ -384,6 +402,33 @@ export class SimulatedWorld {
     }
   }
 
+  /** The device writes at the same time, and is held up for a while, so that the other one's record is first. */
+  #takePlace(device: SimulatedDevice, delayMs: number): void {
+    const { name } = device;
+    const frame = parseFrame(this.#sentByClient.get(name)?.at(-1) ?? Uint8Array.of());
+    if (!this.#relay.isRunning || !frame.ok || !("update" in frame.value)) return;
+    const last = readStructs(frame.value.update).at(-1);
+    if (last === undefined || this.counts.takenPlaces >= maxTakenPlaces) return;
+    const doc = new Y.Doc();
+    for (const { update } of this.#relayDisk.disk.updatesOf(sessionRoom)) Y.applyUpdate(doc, update);
+    const known = Y.encodeStateVector(doc);
+    doc.clientID = last.client;
+    doc.getArray("entries").push([Uint8Array.of(1, 2, 3)]);
+    const update = Y.encodeStateAsUpdate(doc, known);
+    for (const connection of this.#network.connections) {
+      if (connection.client !== name) continue;
+      connection.toServer.stall(delayMs);
+      connection.toClient.stall(delayMs);
+    }
+    this.#append(device, false);
+    const socket = new (this.#network.createWebSocketClass(thief))(`ws://relay.test/${sessionRoom}`);
+    socket.onopen = () => {
+      this.counts.takenPlaces += 1;
+      socket.send(encodeFrame({ type: "update", update }) as Uint8Array<ArrayBuffer>);
+      setTimeout(() => socket.close(), 1_000);
+    };
+  }
+
   /** A new process has a new Yjs client id, and what it writes stands on records that the relay may have lost. */
   #restartAndWrite(device: SimulatedDevice): void {
     for (const { name } of this.#devices)
@@ -450,6 +495,7 @@ export class SimulatedWorld {
       if (under === this.#relayDisk && log === sessionRoom)
         for (const key of stored.keys(log)) this.#onceAtRelay.add(key);
     };
+    disk.onReplaced = (log) => stored.reset(log, disk.updatesOf(log));
     disk.onCommit = (phase) => {
       const { crashIn } = under;
       if (crashIn === undefined || (phase === "after") !== crashIn.isDurable) return;

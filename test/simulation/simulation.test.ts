@@ -3,7 +3,7 @@ import { readSimulationSettings, simulationTimeoutMs } from "@coppice/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createChoices, seedRandomness, time } from "./determinism.ts";
-import { SimulatedWorld, type WorldCounts } from "./simulated-world.ts";
+import { createCounts, SimulatedWorld, type WorldCounts } from "./simulated-world.ts";
 import { createScenarios, type Scenario } from "./steps.ts";
 
 const maxSteps = 40;
@@ -31,7 +31,7 @@ describe("a simulated world", () => {
   test(
     "[SM1, SM2, SM3, SM4, SM5, SM6, SM7, SM8, SM11, SM12] whatever crashes, is cut off or put back, nothing is lost and all agree",
     async () => {
-      const total: WorldCounts = { entries: 0, crashes: 0, restores: 0, disconnects: 0, gapRequests: 0 };
+      const total = createCounts();
       await fc.assert(
         fc.asyncProperty(createScenarios(maxSteps), async (scenario) => {
           const { counts } = await run(scenario);

@@ -23,6 +23,12 @@ export class StoredStructs {
     for (const { update } of updates) for (const struct of readStructs(update)) held.set(keyOf(struct), struct.encoded);
   }
 
+  /** Takes a log anew, after something of it was replaced. */
+  reset(log: string, updates: readonly StoredUpdate[]): void {
+    this.#byLog.delete(log);
+    this.add(log, updates);
+  }
+
   /** The first record of an update that stands on one which is neither here nor in the update itself. */
   findUnfounded(log: string, update: Uint8Array): string | undefined {
     const structs = readStructs(update);

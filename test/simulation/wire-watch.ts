@@ -6,8 +6,8 @@ import { readStructs, type StoredStructs } from "./stored-structs.ts";
 export interface WireWatchOptions {
   /** What is durable at the relay now. */
   readonly atRelay: StoredStructs;
-  /** What is durable on a client's device now. */
-  readonly atDevice: (client: string) => StoredStructs;
+  /** What is durable on a client's device now; undefined for one that is none of ours. */
+  readonly atDevice: (client: string) => StoredStructs | undefined;
   readonly onViolation: (message: string) => void;
 }
 
@@ -45,7 +45,7 @@ export class WireWatch {
     } else if (frame.type === "update" || frame.type === "syncStep2") {
       const durable = this.#options.atDevice(connection.client);
       for (const struct of readStructs(frame.update)) {
-        if (!durable.has(room, struct))
+        if (durable?.has(room, struct) === false)
           this.#options.onViolation(
             `${connection.client} sent record ${struct.client}:${struct.clock} before it was durable`,
           );

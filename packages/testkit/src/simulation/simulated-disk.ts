@@ -51,6 +51,8 @@ export class SimulatedDisk {
   onCommit: ((phase: CommitPhase) => void) | undefined;
   /** Called after updates became durable, with the log and its new updates. */
   onDurable: ((log: string, updates: readonly StoredUpdate[]) => void) | undefined;
+  /** Called after updates of a log were replaced by a merged one. */
+  onReplaced: ((log: string) => void) | undefined;
   readonly #options: SimulatedDiskOptions;
   #logs = new Map<string, LogImage>();
   #values = new Map<string, Uint8Array>();
@@ -345,6 +347,7 @@ class SimulatedLog implements UpdateLog {
         image.updates = image.updates
           .filter(({ seq }) => seq < from || seq >= to)
           .map((stored) => (stored.seq === to ? { seq: to, update: copy } : stored));
+        this.#disk.onReplaced?.(this.#name);
       }),
     );
   }
