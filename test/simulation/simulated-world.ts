@@ -83,7 +83,7 @@ export class SimulatedWorld {
   readonly #watch: WireWatch;
   /** Texts by id of what must not be lost: appends that were resolved, and entries another device has seen. */
   readonly #kept = new Map<string, string>();
-  /** Records of the session that were durable at the relay at some time. */
+  /** Records (`room/client:clock`) that were durable at the relay at some time. */
   readonly #onceAtRelay = new Set<string>();
   readonly #fates: PlannedFate[] = [];
   /** Messages with records of the session that were sent, by client. */
@@ -119,6 +119,7 @@ export class SimulatedWorld {
     this.#watch = new WireWatch({
       atRelay: this.#relayDisk.stored,
       atDevice: (client) => (client === thief ? undefined : this.#diskOf(client).stored),
+      wasAtRelay: (room, client, clock) => this.#onceAtRelay.has(`${room}/${client}:${clock}`),
       onViolation: (message) => this.#violate(message),
     });
     for (let i = 0; i < devices; i += 1) this.#addDevice();
@@ -273,7 +274,7 @@ export class SimulatedWorld {
     const isSaidToBeThere = status.connection === "online" && status.synced && isLive;
     const atRelay = new Set(this.#relayDisk.stored.keys(sessionRoom));
     for (const key of this.#diskOf(device.name).stored.keys(sessionRoom)) {
-      if (!this.#onceAtRelay.has(key))
+      if (!this.#onceAtRelay.has(`${sessionRoom}/${key}`))
         this.#violate(`${device.name} counts ${key} as at the relay, which never had it`);
       else if (isSaidToBeThere && !atRelay.has(key))
         this.#violate(`${device.name} counts ${key} as at the relay, which lost it`);
@@ -397,9 +398,16 @@ export class SimulatedWorld {
     for (let at = this.#replays.findIndex((planned) => planned.client === client); at >= 0; ) {
       const { pick } = this.#replays.splice(at, 1)[0] as { pick: number };
       const again = sent[pick % Math.max(1, sent.length)];
-      if (again !== undefined) connection.sendFromClient(again);
+      if (again !== undefined && this.#isStillHeld(client, again)) connection.sendFromClient(again);
       at = this.#replays.findIndex((planned) => planned.client === client);
     }
+  }
+
+  /** Records that have given way to others' are gone here; to send them again would be to insist. */
+  #isStillHeld(client: string, message: Uint8Array): boolean {
+    const frame = parseFrame(message);
+    if (!frame.ok || !("update" in frame.value)) return false;
+    return readStructs(frame.value.update).every((struct) => this.#diskOf(client).stored.has(sessionRoom, struct));
   }
 
   /** The device writes at the same time, and is held up for a while, so that the other one's record is first. */
@@ -408,7 +416,8 @@ export class SimulatedWorld {
     const frame = parseFrame(this.#sentByClient.get(name)?.at(-1) ?? Uint8Array.of());
     if (!this.#relay.isRunning || !frame.ok || !("update" in frame.value)) return;
     const last = readStructs(frame.value.update).at(-1);
-    if (last === undefined || this.counts.takenPlaces >= maxTakenPlaces) return;
+    // Not yet where the relay has lost records as well: what gives way there can come to stand before its parent.
+    if (last === undefined || this.counts.takenPlaces >= maxTakenPlaces || this.counts.restores > 0) return;
     const doc = new Y.Doc();
     for (const { update } of this.#relayDisk.disk.updatesOf(sessionRoom)) Y.applyUpdate(doc, update);
     const known = Y.encodeStateVector(doc);
@@ -492,8 +501,7 @@ export class SimulatedWorld {
         if (unfounded !== undefined) this.#violate(`The relay stored record ${unfounded} before what it stands on`);
         stored.add(log, [each]);
       }
-      if (under === this.#relayDisk && log === sessionRoom)
-        for (const key of stored.keys(log)) this.#onceAtRelay.add(key);
+      if (under === this.#relayDisk) for (const key of stored.keys(log)) this.#onceAtRelay.add(`${log}/${key}`);
     };
     disk.onReplaced = (log) => stored.reset(log, disk.updatesOf(log));
     disk.onCommit = (phase) => {
