@@ -1,35 +1,19 @@
 import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
-import { ArrivalOrder, type LogRecord } from "@coppice/storage-yjs";
+import type { ArrivalOrder, LogRecord } from "@coppice/storage-yjs";
 import { closeCodes, type Struct } from "@coppice/wire";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { applyStoredUpdate } from "./apply-stored-update.ts";
+import { ArrivalKeeper, type ArrivalStore } from "./arrival-keeper.ts";
 import { type Coverage, coverageSlot, decodeCoverage, encodeCoverage } from "./coverage.ts";
 import { DurableQueue, type OwnRange, type QueuedUpdate } from "./durable-queue.ts";
 import { messageOf } from "./error-message.ts";
 import { type ClockVector, readHeldClocks } from "./held-records.ts";
 import { LogCompaction } from "./log-compaction.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
-import {
-  createDoc,
-  decodeSetAside,
-  encodeSetAside,
-  findFirstClocks,
-  joinSetAside,
-  leaveOut,
-  pickStructs,
-  removeFromLog,
-  splitStructs,
-  toLogRecords,
-} from "./set-aside.ts";
+import { createDoc, findFirstClocks, leaveOut, splitStructs, toLogRecords } from "./set-aside.ts";
+import { SetAsideKeeper } from "./set-aside-keeper.ts";
 import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
-
-/** A durable value of this device that belongs to one room. */
-export interface ArrivalStore {
-  read(): Promise<Uint8Array | undefined>;
-  /** Settles when it is durable. */
-  write(arrivals: Uint8Array): Promise<void>;
-}
 
 /** What a replica of one room stands on. */
 export interface OpenReplicaOptions {
@@ -55,10 +39,6 @@ const retryDelayMs = 1_000;
 /** A relay that has other records at the places of ours again and again would keep us writing for ever. */
 const maxRebuilds = 8;
 
-/** Values of this device: records that are to be written again, and such that cannot be opened with our keys. */
-const setAsideKey = (roomId: string): string => `aside/${roomId}`;
-const unreadableKey = (roomId: string): string => `unreadable/${roomId}`;
-
 /** Who reads a replica's records. */
 export interface ReplicaReader {
   /**
@@ -73,21 +53,17 @@ export interface ReplicaReader {
  * log durable, then sent (SPEC CL1). The socket is opened by `connect`, after the log is loaded (SPEC CL3).
  */
 export class Replica {
-  /** In which order the document's records arrived on this device. */
-  readonly arrivals: ArrivalOrder;
   readonly #options: OpenReplicaOptions;
   readonly #queue: DurableQueue;
   readonly #coverage: Coverage;
   readonly #compaction: LogCompaction;
+  readonly #arrivals: ArrivalKeeper;
+  readonly #setAside: SetAsideKeeper;
   readonly #listeners = new Set<() => void>();
   readonly #stopWatchingLog: () => void;
   #doc: Y.Doc = new Y.Doc();
   #awareness: Awareness | undefined;
   #reader: ReplicaReader | undefined;
-  /** Records that are to be written again, as they were found at opening or set aside since. */
-  #setAside: readonly Struct[] = [];
-  #restored: ReplicaStatus["setAside"];
-  #stopArrivals: () => void = () => undefined;
   #rebuilds = 0;
   #rebuilding: Promise<void> = Promise.resolve();
   #link: RelayLink | undefined;
@@ -106,11 +82,17 @@ export class Replica {
   #isCoverageStale = false;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: OpenReplicaOptions, coverage: Coverage, arrivals: ArrivalOrder) {
+  private constructor(
+    options: OpenReplicaOptions,
+    coverage: Coverage,
+    arrivals: ArrivalKeeper,
+    setAside: SetAsideKeeper,
+  ) {
     this.#options = options;
     this.#coverage = coverage;
-    this.arrivals = arrivals;
-    this.#compaction = new LogCompaction(options.log, () => this.#writeArrivals());
+    this.#arrivals = arrivals;
+    this.#setAside = setAside;
+    this.#compaction = new LogCompaction(options.log, () => arrivals.write());
     if (options.clientId !== undefined) this.doc.clientID = options.clientId;
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),
@@ -126,20 +108,17 @@ export class Replica {
 
   /** Opens the room's local copy; settles when its log is loaded. Nothing is sent before `connect`. */
   static async open(options: OpenReplicaOptions): Promise<Replica> {
-    const { log, roomId, values } = options;
+    const { log } = options;
     let replica: Replica | undefined;
     try {
-      const [coverage, arrivals, setAside] = await Promise.all([
+      const [coverage, arrivals] = await Promise.all([
         log.readDerived(coverageSlot),
-        readArrivals(options.arrivals),
-        values?.readValue(setAsideKey(roomId)),
+        ArrivalKeeper.open(options.arrivals),
       ]);
-      replica = new Replica(options, decodeCoverage(coverage), arrivals ?? new ArrivalOrder());
-      replica.#setAside = decodeSetAside(setAside);
-      // A process that ended in the middle of a rebuild may have left them there.
-      if (replica.#setAside.length > 0) await removeFromLog(log, replica.#setAside);
-      replica.arrivals.forget(findFirstClocks(replica.#setAside));
-      replica.#followArrivals();
+      const setAside = await SetAsideKeeper.open(options);
+      replica = new Replica(options, decodeCoverage(coverage), arrivals, setAside);
+      arrivals.forget(setAside.firstClocks);
+      arrivals.follow(replica.#doc);
       await replica.#pull();
       if (replica.#readError !== undefined) throw new SessionError("storage", replica.#readError);
       // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
@@ -158,14 +137,20 @@ export class Replica {
     return this.#doc;
   }
 
+  /** In which order the document's records arrived on this device. */
+  get arrivals(): ArrivalOrder {
+    return this.#arrivals.order;
+  }
+
   /**
    * Says who reads this replica: to be called before `connect`. Records that a process before this one set aside and
    * did not get to write again are handed over at once. Settles when they are durable.
    */
   async attach(reader: ReplicaReader): Promise<void> {
     this.#reader = reader;
-    if (this.#setAside.length === 0) return;
-    const unreadable = reader.rebase(this.#doc, toLogRecords(this.#setAside));
+    const { records } = this.#setAside;
+    if (records.length === 0) return;
+    const unreadable = reader.rebase(this.#doc, records);
     await this.#finishRebuild(unreadable);
   }
 
@@ -236,13 +221,14 @@ export class Replica {
   /** The status now; every field comes from durable writes and acknowledgements. */
   status(): ReplicaStatus {
     const storageError = this.#saveError ?? this.#readError;
+    const { outcome } = this.#setAside;
     return {
       connection: this.#connection,
       synced: this.#synced,
       pending: this.#countPending(),
       unsaved: this.#queue.unsavedRecords(),
       ...(storageError === undefined ? {} : { storageError }),
-      ...(this.#restored === undefined ? {} : { setAside: this.#restored }),
+      ...(outcome === undefined ? {} : { setAside: outcome }),
       ...(this.#refused === undefined ? {} : { refused: this.#refused }),
     };
   }
@@ -309,10 +295,6 @@ export class Replica {
     }
   }
 
-  #followArrivals(): void {
-    this.#stopArrivals = this.arrivals.follow(this.#doc);
-  }
-
   #listenTo(doc: Y.Doc): void {
     doc.on("update", (update, origin, _doc, transaction) => this.#onUpdate(update, origin, transaction));
   }
@@ -370,18 +352,7 @@ export class Replica {
   }
 
   #compact(): void {
-    if (this.#options.arrivals !== undefined && this.#closing === undefined) this.#compaction.start(this.#appliedSeq);
-  }
-
-  /**
-   * Before updates are merged, because the order of single updates is the order of arrival and a chunk has none.
-   * False when another process has seen records that are not here yet: its order must not be lost.
-   */
-  async #writeArrivals(): Promise<boolean> {
-    const stored = await readArrivals(this.#options.arrivals);
-    if (stored !== undefined && !this.arrivals.covers(stored)) return false;
-    await this.#options.arrivals?.write(this.arrivals.encode());
-    return true;
+    if (this.#arrivals.isKept && this.#closing === undefined) this.#compaction.start(this.#appliedSeq);
   }
 
   /** A log that cannot be read is tried again: what other processes wrote must not wait for their next entry. */
@@ -424,7 +395,7 @@ export class Replica {
     if (this.#closing !== undefined) return;
     const reader = this.#reader;
     this.#rebuilds += 1;
-    if (reader === undefined || this.#options.values === undefined || this.#rebuilds > maxRebuilds) {
+    if (reader === undefined || !this.#setAside.isAvailable || this.#rebuilds > maxRebuilds) {
       const reason = "the relay has other records where this replica has its own";
       this.#onLinkEvent({ type: "refused", code: closeCodes.conflictingHistory, reason });
       return;
@@ -432,13 +403,12 @@ export class Replica {
     const { kept, removed } = splitStructs(this.#doc, from);
     const firstClocks = findFirstClocks(removed);
     for (const [client, clock] of firstClocks) this.#coverage.lower(client, clock);
-    this.#stopArrivals();
-    this.arrivals.forget(firstClocks);
-    this.#setAside = joinSetAside(this.#setAside, removed);
-    const usedIds = new Set([...this.#setAside.map(({ client }) => client), ...from.keys()]);
+    this.#arrivals.forget(firstClocks);
+    this.#setAside.add(removed);
+    const usedIds = new Set([...this.#setAside.firstClocks.keys(), ...from.keys()]);
     const oldDoc = this.#doc;
     this.#doc = createDoc(kept, (client) => usedIds.has(client) || oldDoc.store.clients.has(client));
-    this.#followArrivals();
+    this.#arrivals.follow(this.#doc);
     this.#listenTo(this.#doc);
     this.#queue.restart(
       () => this.#moveAside(),
@@ -454,42 +424,29 @@ export class Replica {
     this.connect();
   }
 
-  /** The records are durable elsewhere before they leave the log. Repeated until it succeeds. */
+  /** The disk follows the document. Repeated until it succeeds. */
   async #moveAside(): Promise<void> {
-    const { log, roomId, values, arrivals } = this.#options;
     // A chunk that is being made of the records would bring them back.
     await this.#compaction.close();
-    await values?.writeValue(setAsideKey(roomId), encodeSetAside(this.#setAside));
-    await removeFromLog(log, this.#setAside);
-    if ((await readArrivals(arrivals)) !== undefined) await arrivals?.write(this.arrivals.encode());
+    await this.#setAside.moveOut();
+    await this.#arrivals.rewrite();
   }
 
-  /** Once what was written again is durable the value has done its work; what nobody could open is kept. */
+  /** Once what was written again is durable, what was set aside has done its work. */
   async #finishRebuild(unreadable: readonly LogRecord[]): Promise<void> {
-    const { roomId, values } = this.#options;
-    const { restored, unreadable: unreadableBefore } = this.#restored ?? { restored: 0, unreadable: 0 };
-    this.#restored = {
-      restored: restored + this.#setAside.length - unreadable.length,
-      unreadable: unreadableBefore + unreadable.length,
-    };
-    const kept = pickStructs(this.#setAside, unreadable);
+    this.#setAside.noteHandedOver(unreadable);
     for (;;) {
       try {
         await this.#queue.flushed();
-        if (kept.length > 0) {
-          const before = decodeSetAside(await values?.readValue(unreadableKey(roomId)));
-          await values?.writeValue(unreadableKey(roomId), encodeSetAside(joinSetAside(before, kept)));
-        }
-        await values?.writeValue(setAsideKey(roomId), undefined);
+        await this.#setAside.finish(unreadable);
         break;
       } catch {
-        // The queue reports a disk that cannot be written and tries again; so do we. At worst the next opening finds the
-        // value, and that everything in it has been written.
+        // The queue reports a disk that cannot be written and tries again; so do we. At worst the next opening finds what
+        // was set aside, and that everything in it has been written.
         if (this.#closing !== undefined) return;
         await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
       }
     }
-    this.#setAside = [];
     this.#notify();
   }
 
@@ -542,10 +499,4 @@ function ownRangeOf(transaction: Y.Transaction): OwnRange | undefined {
   const from = transaction.beforeState.get(client) ?? 0;
   const to = transaction.afterState.get(client) ?? 0;
   return to > from ? { client, from, to } : undefined;
-}
-
-/** A value of another version is of no use: then chunks count as having arrived at once. */
-async function readArrivals(store: ArrivalStore | undefined): Promise<ArrivalOrder | undefined> {
-  const bytes = await store?.read();
-  return bytes && ArrivalOrder.decode(bytes);
 }

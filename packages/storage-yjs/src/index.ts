@@ -17,5 +17,7 @@ export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveDeletionSecret, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
 export type { SliceOptions } from "./slices.ts";
 export { Slices } from "./slices.ts";
-export type { EntryConflict, UnreadableCounts, YjsSessionStorageOptions } from "./yjs-session-storage.ts";
+export type { UnreadableCounts } from "./unreadable-records.ts";
+export type { EntryConflict } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";
+export type { YjsSessionStorageOptions } from "./yjs-storage-options.ts";

@@ -3,7 +3,8 @@ import * as Y from "yjs";
 import type { OwnLeafStore, StoredLeaf } from "../src/device-leaf.ts";
 import { nodeRecordCrypto } from "../src/node/node-record-crypto.ts";
 import { deriveRoomKeys } from "../src/room-keys.ts";
-import { YjsSessionStorage, type YjsSessionStorageOptions } from "../src/yjs-session-storage.ts";
+import { YjsSessionStorage } from "../src/yjs-session-storage.ts";
+import type { YjsSessionStorageOptions } from "../src/yjs-storage-options.ts";
 import { headerText, testKey } from "./helpers.ts";
 
 /** The session all replicas of these tests share. */
