@@ -20,6 +20,8 @@ export interface PlantedBug {
 
 const simulation = ["test/simulation/simulation.test.ts"];
 const room = "packages/relay/src/room.ts";
+const roomLog = "packages/relay/src/room-log.ts";
+const deliveries = "packages/relay/src/room-deliveries.ts";
 const outbox = "packages/relay/src/outbox.ts";
 const connection = "packages/relay/src/connection.ts";
 
@@ -37,10 +39,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     consequence: "others see what a crash of the relay takes away",
     replacements: [
       {
-        file: room,
+        file: deliveries,
         original: "      chunks.push({ structs, bytes: update.length, frame, stored });\n",
         replacement:
-          "      chunks.push({ structs, bytes: update.length, frame, stored });\n      for (const other of this.#members) if (other !== member) (other as any).forwardNow(frame);\n",
+          "      chunks.push({ structs, bytes: update.length, frame, stored });\n      (this.#listener as any).forwardNow(sender, frame);\n",
+      },
+      {
+        file: room,
+        original: "      noteStored: (chunk) => this.#noteStored(chunk),\n",
+        replacement:
+          "      noteStored: (chunk) => this.#noteStored(chunk),\n      forwardNow: (sender: unknown, frame: Uint8Array) => {\n        for (const other of this.#members) if (other !== sender) (other as any).forwardNow(frame);\n      },\n",
       },
       {
         file: connection,
@@ -57,14 +65,20 @@ export const plantedBugs: readonly PlantedBug[] = [
     replacements: [
       {
         file: room,
-        original: "  /** Position of the last durable update. */\n",
-        replacement: "  accepted(client: number): number {\n    return this.#accepted.get(client) ?? 0;\n  }\n\n",
+        original: "  /** Lets a member in; from now on it hears of commits and cursors. */\n",
+        replacement: "  accepted(client: number): number {\n    return this.#deliveries.accepted(client);\n  }\n\n",
       },
       {
-        file: room,
+        file: deliveries,
+        original: "  #acceptedOf(client: number): number {\n",
+        replacement:
+          "  accepted(client: number): number {\n    return this.#acceptedOf(client);\n  }\n\n  #acceptedOf(client: number): number {\n",
+      },
+      {
+        file: deliveries,
         original: "    const clients = new Set(delivered.map(({ client }) => client));\n",
         replacement:
-          "    const clients = new Set(delivered.map(({ client }) => client));\n    member.acknowledge(clients);\n    this.#scheduleFanOut();\n",
+          "    const clients = new Set(delivered.map(({ client }) => client));\n    this.#listener.noteSettled(sender, clients);\n",
       },
       {
         file: outbox,
@@ -79,12 +93,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     consequence: "the relay says it has what it may never get onto its disk",
     replacements: [
       {
-        file: room,
+        file: deliveries,
         original: "    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);\n",
         replacement:
-          "    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);\n    if (accepted.length > 0) this.index.add(this.#headSeq + 1, accepted);\n",
+          "    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);\n    if (accepted.length > 0) this.#log.index.add(this.#log.headSeq + 1, accepted);\n",
       },
-      { file: room, original: "      this.index.add(result.value, structs);\n", replacement: "" },
+      { file: roomLog, original: "    this.index.add(seq, structs);\n", replacement: "" },
     ],
   },
   {
@@ -117,10 +131,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     consequence: "records of the other clients are never handed on",
     replacements: [
       {
-        file: room,
-        original: "      this.index.add(result.value, structs);\n",
-        replacement:
-          "      this.index.add(result.value, structs.filter(({ client }) => client === structs[0]?.client));\n",
+        file: roomLog,
+        original: "    this.index.add(seq, structs);\n",
+        replacement: "    this.index.add(seq, structs.filter(({ client }) => client === structs[0]?.client));\n",
       },
     ],
   },
@@ -161,7 +174,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     consequence: "the log holds a record twice",
     replacements: [
       {
-        file: room,
+        file: deliveries,
         original: "of chunkStructs(accepted)) {\n",
         replacement: "of chunkStructs(delivered)) {\n",
       },

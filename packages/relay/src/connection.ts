@@ -18,7 +18,7 @@ import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { RelayCounters } from "./relay-stats.ts";
-import type { RoomChanges, RoomMember } from "./room.ts";
+import type { RoomChanges, RoomMember } from "./room-member.ts";
 import type { RoomLease } from "./rooms.ts";
 
 /** What a connection is made of. */
@@ -203,7 +203,7 @@ export class Connection implements RoomMember {
   #handleGap(): void {
     const room = this.#lease?.room;
     if (room === undefined || this.#gapTimer !== undefined) return;
-    const decision = decideGapRequest(this.#gaps, room.version, performance.now(), this.#limits.gapBackoffMs);
+    const decision = decideGapRequest(this.#gaps, room.log.version, performance.now(), this.#limits.gapBackoffMs);
     if (decision.kind === "ask") {
       this.#gaps = decision.state;
       this.#outbox?.askForMissing();
@@ -223,7 +223,7 @@ export class Connection implements RoomMember {
       this.#notify("tooManyClients", `acknowledgements can be asked for ${maxClientsPerUpdate} clients at most`);
     } else {
       this.#namedClients = new Set(clients);
-      this.#outbox?.answerAckRequest(clients.length === 0 ? room.index.clients() : clients);
+      this.#outbox?.answerAckRequest(clients.length === 0 ? room.log.index.clients() : clients);
     }
   }
 

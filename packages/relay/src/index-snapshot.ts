@@ -1,3 +1,4 @@
+import type { UpdateLog } from "@coppice/core";
 import { createDecoder, hasContent, readUint8Array, readVarUint } from "lib0/decoding";
 import { createEncoder, toUint8Array, writeUint8Array, writeVarUint } from "lib0/encoding";
 import type { StoredSize } from "./plan-merge.ts";
@@ -85,4 +86,13 @@ export function decodeIndexSnapshot(bytes: Uint8Array): IndexSnapshot | undefine
     // lib0 throws when the bytes end too early: no snapshot of ours.
     return undefined;
   }
+}
+
+/** The snapshot kept with a log; an empty one when there is none that fits. Rejects when the log cannot be read. */
+export async function readIndexSnapshot(log: UpdateLog): Promise<IndexSnapshot> {
+  const bytes = await log.readDerived(indexSnapshotName);
+  const snapshot = bytes === undefined ? undefined : decodeIndexSnapshot(bytes);
+  // A snapshot of more than there is belongs to another log.
+  if (snapshot === undefined || snapshot.upTo > log.lastSeq()) return { index: new RoomIndex(), upTo: 0, sizes: [] };
+  return snapshot;
 }

@@ -144,7 +144,7 @@ export class Outbox {
   #sendNext(): boolean {
     if (this.#acksDue.size > 0 || this.#isAckAnswerDue) this.#sendAcks();
     else if (this.#catchUpFrom !== undefined) this.#startCatchUp(this.#catchUpFrom);
-    else if (this.#position !== undefined && this.#position < this.#room.headSeq) this.#sendLog(this.#position);
+    else if (this.#position !== undefined && this.#position < this.#room.log.headSeq) this.#sendLog(this.#position);
     else if (this.#isDigestDue) this.#sendDigest();
     else if (this.#isMissingAsked) this.#sendSyncStep1();
     else if (this.#cursorsDue.size > 0) this.#sendCursors();
@@ -154,7 +154,7 @@ export class Outbox {
 
   #sendAcks(): void {
     const pairs: AckPair[] = [];
-    const { index } = this.#room;
+    const { index } = this.#room.log;
     for (const client of this.#acksDue) {
       pairs.push({ client, clock: index.held(client), check: index.checkOf(client) ?? null });
     }
@@ -165,12 +165,12 @@ export class Outbox {
 
   #sendDigest(): void {
     this.#isDigestDue = false;
-    this.#send(encodeFrame({ type: "digest", digest: this.#room.digest }));
+    this.#send(encodeFrame({ type: "digest", digest: this.#room.log.digest }));
   }
 
   #sendSyncStep1(): void {
     this.#isMissingAsked = false;
-    this.#send(encodeFrame({ type: "syncStep1", stateVector: this.#room.index.toStateVector() }));
+    this.#send(encodeFrame({ type: "syncStep1", stateVector: this.#room.log.index.toStateVector() }));
   }
 
   #sendCursors(): void {
@@ -191,7 +191,7 @@ export class Outbox {
   /** Runs one reading task at a time; what becomes due meanwhile is sent after it. */
   #read(task: () => Promise<void>): void {
     this.#isReading = true;
-    const endReading = this.#room.startReading();
+    const endReading = this.#room.log.startReading();
     task().then(
       () => {
         endReading();
@@ -206,10 +206,10 @@ export class Outbox {
   }
 
   async #readLagging(position: number): Promise<void> {
-    const upTo = this.#room.headSeq;
-    const seqs = this.#room.index.seqsAfter(position);
+    const upTo = this.#room.log.headSeq;
+    const seqs = this.#room.log.index.seqsAfter(position);
     for (let next = 0; next < seqs.length; ) {
-      const slice = await this.#room.readSlice(seqs, next, () => true);
+      const slice = await this.#room.log.readSlice(seqs, next, () => true);
       for (const { update } of chunkStructs(slice.structs)) await this.#sendUpdate(update);
       if (this.#isClosed) return;
       next = slice.next;
@@ -220,8 +220,8 @@ export class Outbox {
 
   #startCatchUp(vector: StateVector): void {
     this.#catchUpFrom = undefined;
-    const upTo = this.#room.headSeq;
-    const seqs = this.#room.index.seqsBeyond(vector);
+    const upTo = this.#room.log.headSeq;
+    const seqs = this.#room.log.index.seqsBeyond(vector);
     if (seqs.length === 0) this.#finishCatchUp(emptyUpdate, upTo);
     else this.#read(() => this.#readCatchUp(vector, seqs, upTo));
   }
@@ -230,7 +230,11 @@ export class Outbox {
     // One chunk is held back: the last one goes as SyncStep2, and which one that is shows at the end.
     let held: Uint8Array | undefined;
     for (let next = 0; next < seqs.length; ) {
-      const slice = await this.#room.readSlice(seqs, next, ({ client, clock }) => clock >= (vector.get(client) ?? 0));
+      const slice = await this.#room.log.readSlice(
+        seqs,
+        next,
+        ({ client, clock }) => clock >= (vector.get(client) ?? 0),
+      );
       for (const { update } of chunkStructs(slice.structs)) {
         if (held !== undefined) await this.#sendUpdate(held);
         if (this.#isClosed) return;
