@@ -22,7 +22,10 @@ describe("a relay process among hostile clients", () => {
     await lab.takeFigures();
   });
 
-  it("[RL7] [RL8] afterwards every room can be loaded by Yjs, with its history and nothing pending", async () => {
-    expect(await lab.assertRoomsAreWhole()).toBeGreaterThan(checks.length);
+  it("[RL7] [RL8] afterwards, and after a kill, every room can be loaded by Yjs, with its history and nothing pending", async () => {
+    const roomCount = await lab.assertRoomsAreWhole();
+    expect(roomCount).toBeGreaterThan(checks.length);
+    await lab.restartRelay();
+    expect(await lab.assertRoomsAreWhole()).toBe(roomCount);
   });
 });

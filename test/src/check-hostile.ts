@@ -25,8 +25,11 @@ try {
   })) {
     await run(lab);
   }
-  const before = await lab.takeFigures();
-  console.log(`seed ${seed}; before: ${megabytes(before.bytes)} MB`);
+  await lab.takeFigures();
+  await pass(5_000);
+  const { p50Ms, p99Ms, worstMs, bytes: bytesBefore } = await lab.takeFigures();
+  const quiet = [p50Ms, p99Ms, worstMs].map((value) => value.toFixed(1)).join(" / ");
+  console.log(`seed ${seed}; 5 quiet seconds before: ${quiet} ms (p50 / p99 / worst), ${megabytes(bytesBefore)} MB`);
   console.log("  p50 ms   p99 ms   worst   peak MB   then MB   what was done");
   for (const { name, run } of createHostileChecks({ seed, frames, ...amounts })) {
     try {
@@ -43,7 +46,11 @@ try {
   await pass(15_000);
   const { bytes } = await lab.takeFigures();
   console.log(`15 s later: ${megabytes(bytes)} MB`);
-  console.log(`${await lab.assertRoomsAreWhole()} rooms loaded by Yjs with their history and nothing pending`);
+  await lab.assertRoomsAreWhole();
+  await lab.restartRelay();
+  console.log(
+    `after a kill: ${await lab.assertRoomsAreWhole()} rooms loaded by Yjs with their history and nothing pending`,
+  );
 } catch (error) {
   failed += 1;
   console.log(error);

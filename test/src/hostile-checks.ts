@@ -4,11 +4,11 @@ import { connect } from "node:net";
 import { type AwarenessState, encodeFrame, maxFrameBytes } from "@coppice/wire";
 import { create, int32, type PRNG, uint8Array } from "lib0/prng";
 import * as Y from "yjs";
-import { createBadFrame, readSeedFrames } from "./hostile-frames.ts";
+import { createBadFrame, readSeeds } from "./hostile-frames.ts";
 import type { HostileLab } from "./hostile-lab.ts";
 import { createHostileUpdates } from "./hostile-updates.ts";
 import { openStockClient } from "./stock-client.ts";
-import { openWireClient, type WireClient } from "./wire-client.ts";
+import { openWireClient, readRoomUpdates, type WireClient } from "./wire-client.ts";
 
 /** How much of everything. */
 export interface HostileCheckOptions {
@@ -34,6 +34,7 @@ export function createHostileChecks(options: HostileCheckOptions): HostileCheck[
   return [
     { name: "random and mutated frames", run: (lab) => sendBadFrames(lab, prng, options.frames) },
     { name: "updates that must not be kept", run: sendHostileUpdates },
+    { name: "odd but valid updates", run: sendOddUpdates },
     { name: "text and oversized messages", run: sendWrongMessages },
     { name: "broken websocket streams", run: (lab) => sendBrokenStreams(lab, prng, options.brokenStreams) },
     { name: "forged cursors", run: (lab) => forgeCursors(lab, options.cursors) },
@@ -43,11 +44,11 @@ export function createHostileChecks(options: HostileCheckOptions): HostileCheck[
 }
 
 /** A connection ends with one of its first bad frames, so each sends only a few. */
-const framesPerConnection = 5;
+const framesPerConnection = 3;
 const parallel = 10;
 
 async function sendBadFrames(lab: HostileLab, prng: PRNG, count: number): Promise<string> {
-  const seeds = readSeedFrames();
+  const seeds = readSeeds();
   const codes = new Map<number, number>();
   let connections = 0;
   let left = count;
@@ -90,6 +91,29 @@ async function sendHostileUpdates(lab: HostileLab): Promise<string> {
     }
   }
   return `${attacks.length} kinds, ${closed} connections closed with a final code`;
+}
+
+/** Client ids that some decoders cut off or take for negative. */
+const oddClientIds = [0, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER];
+
+async function sendOddUpdates(lab: HostileLab): Promise<string> {
+  lab.noteRoom("odd");
+  const client = await openWireClient(`${lab.url}/odd`);
+  const doc = new Y.Doc();
+  doc.on("update", (update: Uint8Array) => client.send({ type: "update", update }));
+  for (let round = 0; round < 3; round += 1) {
+    for (const id of oddClientIds) {
+      doc.clientID = id;
+      // Empty records too.
+      doc.getArray("entries").push([new Uint8Array(round), new Uint8Array(1)]);
+    }
+  }
+  for (const id of oddClientIds) await untilHeld(client, id, 6);
+  client.socket.terminate();
+  const copy = new Y.Doc();
+  for (const update of await readRoomUpdates(`${lab.url}/odd`)) Y.applyUpdate(copy, update);
+  assert.deepEqual(copy.getArray("entries").toArray(), doc.getArray("entries").toArray());
+  return `${doc.getArray("entries").length} records, some empty, of ${oddClientIds.length} client ids up to 2^53 - 1, read back the same`;
 }
 
 async function sendWrongMessages(lab: HostileLab): Promise<string> {

@@ -27,7 +27,7 @@ export class HostileLab {
   /** What an honest client wrote to every room of `writeHonestRoom`. */
   readonly honest: Y.Doc;
   readonly #folder: string;
-  readonly #relay: RelayProcess;
+  #relay: RelayProcess;
   readonly #bystanders: ChildProcess;
   readonly #honestRooms = new Set<string>();
   readonly #rooms = new Set<string>();
@@ -123,12 +123,22 @@ export class HostileLab {
     return this.#rooms.size;
   }
 
-  /** Ends everything; the relay must still be there to be told. */
-  async close(): Promise<void> {
-    clearInterval(this.#sampling);
+  /** Ends the bystanders, kills the relay and starts it anew: what it has from then on comes from its disk. */
+  async restartRelay(): Promise<void> {
+    await this.#endProcesses();
+    this.#relay = await startRelayProcess(this.#folder);
+  }
+
+  async #endProcesses(): Promise<void> {
     this.#bystanders.removeAllListeners("exit");
     this.#bystanders.kill("SIGKILL");
     await this.#relay.kill();
+  }
+
+  /** Ends everything. */
+  async close(): Promise<void> {
+    clearInterval(this.#sampling);
+    await this.#endProcesses();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -18,6 +18,8 @@ export interface StockClient {
 export interface StockTraffic {
   sent: number;
   received: number;
+  /** Of both: what is not about cursors or signs of life. */
+  sync: number;
   /** Of those received: frames of cursors that name somebody. */
   receivedCursors: number;
   connections: number;
@@ -31,7 +33,7 @@ export function openStockClient(
   options: { doc?: Y.Doc; resyncIntervalMs?: number } = {},
 ): StockClient {
   const doc = options.doc ?? new Y.Doc();
-  const traffic: StockTraffic = { sent: 0, received: 0, receivedCursors: 0, connections: 0 };
+  const traffic: StockTraffic = { sent: 0, received: 0, sync: 0, receivedCursors: 0, connections: 0 };
   const provider = new WebsocketProvider(url, room, doc, {
     disableBc: true,
     WebSocketPolyfill: createCountingSocket(traffic),
@@ -84,14 +86,17 @@ function createCountingSocket(traffic: StockTraffic): typeof globalThis.WebSocke
         traffic.connections += 1;
       });
       this.on("message", (data) => {
-        const bytes = data as Buffer;
+        // The provider asks for array buffers.
+        const bytes = new Uint8Array(data as ArrayBuffer);
         traffic.received += 1;
+        if (bytes[0] === 0) traffic.sync += 1;
         // Message 1 is awareness; the byte behind its length counts the states, 0 in a sign of life.
         if (bytes[0] === 1 && bytes[2] !== 0) traffic.receivedCursors += 1;
       });
     }
     override send(data: Parameters<WebSocket["send"]>[0]): void {
       traffic.sent += 1;
+      if (data instanceof Uint8Array && data[0] === 0) traffic.sync += 1;
       super.send(data);
     }
   }
