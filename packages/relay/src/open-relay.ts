@@ -8,6 +8,7 @@ import { type Logger, pino } from "pino";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./authorize.ts";
 import { Connection } from "./connection.ts";
+import { IncomingBudget } from "./incoming-budget.ts";
 import { defaultRelayLimits, type RelayLimits } from "./relay-limits.ts";
 import { RelaySocket } from "./relay-socket.ts";
 import type { RelayCounters, RelayStats } from "./relay-stats.ts";
@@ -91,6 +92,7 @@ class RelayServer implements Relay {
   readonly #http: Server;
   readonly #websockets: WebSocketServer;
   readonly #connections = new Map<WebSocket, Connection>();
+  readonly #incoming: IncomingBudget;
   readonly #counters: RelayCounters = { droppedCursors: 0, droppedDrafts: 0 };
   readonly #timers: NodeJS.Timeout[] = [];
   /** Where it listens, or listened. */
@@ -99,6 +101,7 @@ class RelayServer implements Relay {
 
   constructor({ store, limits, logger, quarantinedRooms }: RelayOptions, authorize: Authorize) {
     this.#limits = { ...defaultRelayLimits, ...limits };
+    this.#incoming = new IncomingBudget(this.#limits.maxUnfinishedBytes);
     this.#logger = logger ?? pino({ level: "silent" });
     this.#rooms = new Rooms(store, this.#limits, this.#logger);
     this.#quarantined = new Set(quarantinedRooms);
@@ -181,7 +184,21 @@ class RelayServer implements Relay {
       });
       this.#connections.set(socket, connection);
       socket.on("close", () => this.#connections.delete(socket));
+      this.#watchUnfinished(transport, socket, connection);
     });
+  }
+
+  #watchUnfinished(transport: Duplex, socket: WebSocket, connection: Connection): void {
+    const makeRoom = (): void => {
+      connection.refuse({ reason: "busy", message: "too much is being sent to this relay at once" });
+      // ws would keep what came until the other side answers the close frame.
+      transport.end(() => transport.destroy());
+      setTimeout(() => transport.destroy(), this.#limits.closeGraceMs).unref();
+    };
+    // Before ws sees the bytes: when they end a message, they are released in the same turn.
+    transport.prependListener("data", (bytes: Buffer) => this.#incoming.add(makeRoom, bytes.length));
+    socket.on("message", () => this.#incoming.release(makeRoom));
+    socket.on("close", () => this.#incoming.release(makeRoom));
   }
 
   async #enter(request: IncomingMessage, roomName: string | undefined): Promise<RoomLease | Refusal> {

@@ -4,6 +4,8 @@ export interface RelayLimits {
   readonly maxConnections: number;
   /** Bytes of received frames that may wait for one connection (for its room to load, for the disk) before the relay stops reading from its socket. */
   readonly maxQueuedBytes: number;
+  /** Bytes of messages that have begun and not ended, of all connections together; who holds most of them is closed with 4529. */
+  readonly maxUnfinishedBytes: number;
   /** Bytes that may wait in one socket's send buffer before the relay stops sending to it. */
   readonly maxBufferedBytes: number;
   /** Bytes of recent updates a room keeps in memory for readers that are almost at the head; others read from disk. */
@@ -40,6 +42,8 @@ export interface RelayLimits {
 export const defaultRelayLimits: RelayLimits = {
   maxConnections: 10_000,
   maxQueuedBytes: 1024 * 1024,
+  // Several of the largest frames at a time.
+  maxUnfinishedBytes: 160 * 1024 * 1024,
   maxBufferedBytes: 1024 * 1024,
   maxRecentBytes: 1024 * 1024,
   maxDraftsPerSecond: 50,

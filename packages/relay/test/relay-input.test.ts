@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { closeCodes, encodeFrame, maxFrameBytes } from "@coppice/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -15,6 +15,16 @@ async function openBystanders(fixture: RelayFixture) {
     a.sendUpdate(writer.push([1]));
     await b.take("update");
   };
+}
+
+/** A websocket connection to write bytes to that no library would. */
+async function upgradeByHand({ relay }: RelayFixture): Promise<Socket> {
+  const socket = connect(relay.port, "127.0.0.1");
+  socket.write(
+    `GET /room HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+  );
+  await once(socket, "data");
+  return socket;
 }
 
 const badMessages: ReadonlyArray<[string, string | Uint8Array, number]> = [
@@ -96,14 +106,7 @@ test("[RL7] a message above 32 MiB closes its connection with 4413 before it is 
 test("[RL7] bytes that break the websocket protocol close the connection for good, a reset in the middle of a frame is nothing (F46)", async () => {
   const fixture = await startRelay();
   const others = await openBystanders(fixture);
-  const upgrade = async () => {
-    const socket = connect(fixture.relay.port, "127.0.0.1");
-    socket.write(
-      `GET /room HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
-    );
-    await once(socket, "data");
-    return socket;
-  };
+  const upgrade = () => upgradeByHand(fixture);
   // An unmasked frame with reserved bits: both forbidden to clients.
   const broken = await upgrade();
   broken.write(Buffer.from([0xf2, 0x01, 0x00]));
@@ -188,4 +191,34 @@ test("[RL28] a connection above the limit is told to come later", async () => {
   await fixture.follower("room");
   const third = await fixture.raw("room");
   expect((await third.closed).code).toBe(closeCodes.busy);
+});
+
+test("[RL90] of messages that never end only so much is held; who holds most goes first, and honest senders go on", async () => {
+  const fixture = await startRelay({ maxUnfinishedBytes: 3_000_000 });
+  const others = await openBystanders(fixture);
+  const begin = async (bytes: number): Promise<Socket> => {
+    const socket = await upgradeByHand(fixture);
+    socket.on("error", () => {});
+    // A binary frame of 32 MiB, masked.
+    socket.write(Uint8Array.of(0x82, 0xff, 0, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3, 4));
+    socket.write(new Uint8Array(bytes));
+    return socket;
+  };
+  const small = await begin(500_000);
+  const large = await begin(1_500_000);
+  await others();
+  const largeEnded = once(large, "close");
+  large.resume();
+  const last = await begin(1_200_000);
+  await largeEnded;
+  expect(fixture.relay.readStats().connections).toBe(4);
+
+  // Messages that end are not held, however many they are.
+  const sender = await fixture.raw("honest");
+  const writer = new Writer(9);
+  for (let i = 0; i < 20; i += 1) sender.sendUpdate(writer.push(new Uint8Array(400_000)));
+  await sender.acknowledged(9, 20);
+  await others();
+  small.destroy();
+  last.destroy();
 });
