@@ -354,8 +354,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   #appendContents(contents: Iterable<RecordContent & { readonly entry?: SessionEntry }>): void {
     let prepared: PreparedRecord[] = [];
     let chars = 0;
-    for (const { entry, ...content } of contents) {
-      prepared.push(this.#sessionRecords.prepare(content, entry));
+    for (const content of contents) {
+      prepared.push(this.#sessionRecords.prepare(content, content.entry));
       chars += content.json.length;
       if (chars < MAX_PREPARED_CHARS) continue;
       this.#log.append(prepared);
