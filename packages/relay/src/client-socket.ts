@@ -1,4 +1,5 @@
 import type { RawData } from "ws";
+import type { Broadcast } from "./broadcast.ts";
 
 /**
  * A client's websocket as a connection uses it: the part of a `ws` socket that a simulation has to provide. Its
@@ -11,6 +12,8 @@ export interface ClientSocket {
   readonly bufferedAmount: number;
   readonly isPaused: boolean;
   send(frame: Uint8Array): void;
+  /** Sends what goes to others too; the same as `send` of its message, also in order and in what is counted. */
+  sendBroadcast(broadcast: Broadcast): void;
   close(code: number, reason: string): void;
   /** Ends the connection without a word. */
   terminate(): void;

@@ -11,6 +11,7 @@ import {
 import type { Logger } from "pino";
 import type { RawData } from "ws";
 import type { Refusal } from "./authorize.ts";
+import { type Broadcast, prepareBroadcast } from "./broadcast.ts";
 import type { ClientSocket, ClientTransport } from "./client-socket.ts";
 import { type DraftBudget, spendOnDraft } from "./draft-budget.ts";
 import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-requests.ts";
@@ -236,7 +237,7 @@ export class Connection implements RoomMember {
       return;
     }
     this.#draftBudget = budget;
-    room.shareDraft(this, encodeFrame({ type: "draft", sealed }));
+    room.shareDraft(this, prepareBroadcast(encodeFrame({ type: "draft", sealed })));
   }
 
   #dropDraft(message?: string): void {
@@ -266,10 +267,10 @@ export class Connection implements RoomMember {
     outbox.showCursors(cursors);
   }
 
-  showDraft(frame: Uint8Array): void {
+  showDraft(draft: Broadcast): void {
     const outbox = this.#outbox;
     if (outbox === undefined || !this.#isCoppiceClient) return;
-    if (!outbox.sendDraft(frame)) this.#counters.droppedDrafts += 1;
+    if (!outbox.sendDraft(draft)) this.#counters.droppedDrafts += 1;
   }
 
   acknowledge(clients: Iterable<number>): void {

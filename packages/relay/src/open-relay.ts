@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Result, SessionError, type UpdateStore } from "@coppice/core";
 import { maxFrameBytes } from "@coppice/wire";
 import { type Logger, pino } from "pino";
-import { type WebSocket, WebSocketServer } from "ws";
+import { type Server as SocketServer, type WebSocket, WebSocketServer } from "ws";
 import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./authorize.ts";
 import { Connection } from "./connection.ts";
 import { IncomingBudget } from "./incoming-budget.ts";
@@ -90,7 +90,7 @@ class RelayServer implements Relay {
   readonly #storeWatch: StoreWatch;
   readonly #authorize: Authorize;
   readonly #http: Server;
-  readonly #websockets: WebSocketServer;
+  readonly #websockets: SocketServer<typeof RelaySocket>;
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #incoming: IncomingBudget;
   readonly #counters: RelayCounters = { droppedCursors: 0, droppedDrafts: 0 };
@@ -173,6 +173,7 @@ class RelayServer implements Relay {
   /** Always completes the upgrade: a client can read a close code, but not why an upgrade failed. */
   #upgrade(request: IncomingMessage, transport: Duplex, head: Buffer): void {
     this.#websockets.handleUpgrade(request, transport, head, (socket) => {
+      socket.useTransport(transport);
       const roomName = parseRoomName(request.url);
       const connection = new Connection({
         socket,

@@ -1,4 +1,5 @@
 import { type AckPair, chunkStructs, encodeFrame, encodeUpdate, type StateVector } from "@coppice/wire";
+import type { Broadcast } from "./broadcast.ts";
 import { type ClientSocket, type ClientTransport, openState } from "./client-socket.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { Room } from "./room.ts";
@@ -89,11 +90,11 @@ export class Outbox {
   }
 
   /** Sends a draft, or not at all: false when the socket has too much to send already. */
-  sendDraft(frame: Uint8Array): boolean {
+  sendDraft(draft: Broadcast): boolean {
     // Before its first SyncStep1 a reader knows nothing that a draft could belong to.
     if (this.#isClosed || this.#position === undefined) return true;
     if (this.#socket.bufferedAmount > this.#limits.maxBufferedBytesForDrafts) return false;
-    this.#send(frame);
+    this.#sendBroadcast(draft);
     return true;
   }
 
@@ -140,6 +141,10 @@ export class Outbox {
     if (this.#socket.readyState === openState) this.#socket.send(frame);
   }
 
+  #sendBroadcast(broadcast: Broadcast): void {
+    if (this.#socket.readyState === openState) this.#socket.sendBroadcast(broadcast);
+  }
+
   /** Sends the next thing that is due; false when nothing is. */
   #sendNext(): boolean {
     if (this.#acksDue.size > 0 || this.#isAckAnswerDue) this.#sendAcks();
@@ -174,7 +179,7 @@ export class Outbox {
   }
 
   #sendCursors(): void {
-    for (const frame of this.#room.cursors.encodeFrames(this.#cursorsDue)) this.#send(frame);
+    for (const broadcast of this.#room.cursors.encodeFrames(this.#cursorsDue)) this.#sendBroadcast(broadcast);
     this.#cursorsDue.clear();
   }
 
@@ -184,7 +189,7 @@ export class Outbox {
       this.#read(() => this.#readLagging(position));
       return;
     }
-    if (recent.sender !== this.#self) this.#send(recent.frame);
+    if (recent.sender !== this.#self) this.#sendBroadcast(recent.broadcast);
     this.#position = recent.seq;
   }
 

@@ -1,8 +1,9 @@
+import type { Broadcast } from "./broadcast.ts";
+
 /** An update that was just committed, ready to be sent. */
 export interface RecentUpdate {
   readonly seq: number;
-  /** The whole websocket message; the same bytes go to every reader. */
-  readonly frame: Uint8Array;
+  readonly broadcast: Broadcast;
   /** Who delivered it; it is not sent back there. */
   readonly sender: object;
 }
@@ -23,7 +24,7 @@ export class RecentUpdates {
   /** Adds the next update and drops the oldest ones above the bound; the newest always stays. */
   add(update: RecentUpdate): void {
     this.#bySeq.set(update.seq, update);
-    this.#bytes += update.frame.length;
+    this.#bytes += update.broadcast.message.length;
     for (const oldest of this.#bySeq.values()) {
       if (this.#bytes <= this.#maxBytes || oldest === update) break;
       this.#drop(oldest);
@@ -44,6 +45,6 @@ export class RecentUpdates {
 
   #drop(update: RecentUpdate): void {
     this.#bySeq.delete(update.seq);
-    this.#bytes -= update.frame.length;
+    this.#bytes -= update.broadcast.message.length;
   }
 }

@@ -5,6 +5,7 @@ import {
   maxAwarenessClock,
   maxAwarenessFrameBytes,
 } from "@coppice/wire";
+import { type Broadcast, prepareBroadcast } from "./broadcast.ts";
 
 interface Cursor {
   client: number;
@@ -13,8 +14,8 @@ interface Cursor {
   state: string;
   /** The connection this cursor belongs to while that is open. */
   holder: object | undefined;
-  /** The cursor as a frame, made when first needed: one change goes to many readers. */
-  frame: Uint8Array | undefined;
+  /** The cursor as an awareness frame, made when first needed: one change goes to many readers. */
+  broadcast: Broadcast | undefined;
 }
 
 /** What became of the states of one awareness frame. */
@@ -103,7 +104,7 @@ export class RoomCursors {
     const next = Math.min(Math.max(clock, (before?.clock ?? 0) + 1), maxAwarenessClock);
     // Deleted first, so that the map's order is that of the last change.
     this.#cursors.delete(client);
-    this.#cursors.set(client, { client, clock: next, state, holder, frame: undefined });
+    this.#cursors.set(client, { client, clock: next, state, holder, broadcast: undefined });
   }
 
   #forgetOldest(): void {
@@ -122,12 +123,12 @@ export class RoomCursors {
   }
 
   /** Cursors of these clients as awareness frames, each within the limit of one. */
-  *encodeFrames(clients: ReadonlySet<number>): Generator<Uint8Array> {
+  *encodeFrames(clients: ReadonlySet<number>): Generator<Broadcast> {
     const cursors = [...clients].flatMap((client) => this.#cursors.get(client) ?? []);
     const [first] = cursors;
     if (first !== undefined && cursors.length === 1) {
-      first.frame ??= encodeFrame({ type: "awareness", states: [first] });
-      yield first.frame;
+      first.broadcast ??= encodeStates([first]);
+      yield first.broadcast;
       return;
     }
     let states: AwarenessState[] = [];
@@ -135,13 +136,16 @@ export class RoomCursors {
     for (const { client, clock, state } of cursors) {
       const added = Buffer.byteLength(state) + 32;
       if (bytes + added > maxAwarenessFrameBytes && states.length > 0) {
-        yield encodeFrame({ type: "awareness", states });
+        yield encodeStates(states);
         states = [];
         bytes = 0;
       }
       states.push({ client, clock, state });
       bytes += added;
     }
-    if (states.length > 0) yield encodeFrame({ type: "awareness", states });
+    if (states.length > 0) yield encodeStates(states);
   }
 }
+
+const encodeStates = (states: readonly AwarenessState[]): Broadcast =>
+  prepareBroadcast(encodeFrame({ type: "awareness", states }));

@@ -1,4 +1,5 @@
 import type { Refusal } from "./authorize.ts";
+import type { Broadcast } from "./broadcast.ts";
 
 /** A connection as its room sees it. */
 export interface RoomMember {
@@ -10,8 +11,8 @@ export interface RoomMember {
   acknowledge(clients: Iterable<number>): void;
   /** Somebody else claims this member's cursor: find out whether it is still alive. */
   checkAlive(): void;
-  /** Another member shows a draft; the whole websocket message. */
-  showDraft(frame: Uint8Array): void;
+  /** Another member shows a draft. */
+  showDraft(draft: Broadcast): void;
   /** There is space again: ask for what was not taken from this member meanwhile. */
   askForRefused(): void;
   /** Closes the connection. */

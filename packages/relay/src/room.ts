@@ -3,6 +3,7 @@ import { type Result, SessionError, type UpdateLog, type UpdateStore } from "@co
 import type { AwarenessState } from "@coppice/wire";
 import type { Logger } from "pino";
 import type { Refusal } from "./authorize.ts";
+import { type Broadcast, prepareBroadcast } from "./broadcast.ts";
 import { type IndexSnapshot, readIndexSnapshot } from "./index-snapshot.ts";
 import { RecentUpdates } from "./recent-updates.ts";
 import { RoomCursors } from "./room-cursors.ts";
@@ -94,7 +95,7 @@ export class Room {
   }
 
   #noteStored({ seq, structs, frame, sender }: StoredChunk<RoomMember>): void {
-    this.recent.add({ seq, frame, sender });
+    this.recent.add({ seq, broadcast: prepareBroadcast(frame), sender });
     for (const { client } of structs) this.#changes.committed.add(client);
   }
 
@@ -126,8 +127,8 @@ export class Room {
   }
 
   /** Shows a draft to all others, as it is: it is neither kept nor queued. */
-  shareDraft(member: RoomMember, frame: Uint8Array): void {
-    for (const other of this.#members) if (other !== member) other.showDraft(frame);
+  shareDraft(member: RoomMember, draft: Broadcast): void {
+    for (const other of this.#members) if (other !== member) other.showDraft(draft);
   }
 
   /** Once per turn of the event loop, so that everything of one group commit goes out together and fast cursors cost little. */

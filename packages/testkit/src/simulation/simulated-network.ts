@@ -144,7 +144,7 @@ export class SimulatedConnection {
   }
 
   #send(from: "client" | "server", bytes: Uint8Array, pipe: Pipe, deliver: (data: Uint8Array) => void): void {
-    const data = bytes.slice();
+    const data = new Uint8Array(bytes); // not `slice`, which of a Buffer is no copy
     const fate = this.#network.options.onMessage?.({ connection: this, from, bytes: data }) ?? "deliver";
     if (fate === "lose") return;
     pipe.push(data.length, () => deliver(data));
@@ -225,6 +225,10 @@ export class ServerSocket extends EventEmitter {
 
   send(bytes: Uint8Array): void {
     if (this.#readyState === 1) this.#connection.sendFromServer(bytes);
+  }
+
+  sendBroadcast({ message }: { readonly message: Uint8Array }): void {
+    this.send(message);
   }
 
   ping(): void {
