@@ -119,7 +119,6 @@ export class SimulatedWorld {
     this.#watch = new WireWatch({
       atRelay: this.#relayDisk.stored,
       atDevice: (client) => (client === thief ? undefined : this.#diskOf(client).stored),
-      wasAtRelay: (room, client, clock) => this.#onceAtRelay.has(`${room}/${client}:${clock}`),
       onViolation: (message) => this.#violate(message),
     });
     for (let i = 0; i < devices; i += 1) this.#addDevice();
@@ -416,8 +415,7 @@ export class SimulatedWorld {
     const frame = parseFrame(this.#sentByClient.get(name)?.at(-1) ?? Uint8Array.of());
     if (!this.#relay.isRunning || !frame.ok || !("update" in frame.value)) return;
     const last = readStructs(frame.value.update).at(-1);
-    // Not yet where the relay has lost records as well: what gives way there can come to stand before its parent.
-    if (last === undefined || this.counts.takenPlaces >= maxTakenPlaces || this.counts.restores > 0) return;
+    if (last === undefined || this.counts.takenPlaces >= maxTakenPlaces) return;
     const doc = new Y.Doc();
     for (const { update } of this.#relayDisk.disk.updatesOf(sessionRoom)) Y.applyUpdate(doc, update);
     const known = Y.encodeStateVector(doc);

@@ -8,8 +8,6 @@ export interface WireWatchOptions {
   readonly atRelay: StoredStructs;
   /** What is durable on a client's device now; undefined for one that is none of ours. */
   readonly atDevice: (client: string) => StoredStructs | undefined;
-  /** Whether the relay ever had a record: then it was durable elsewhere, and handing it back loses nothing. */
-  readonly wasAtRelay: (room: string, client: number, clock: number) => boolean;
   readonly onViolation: (message: string) => void;
 }
 
@@ -47,8 +45,7 @@ export class WireWatch {
     } else if (frame.type === "update" || frame.type === "syncStep2") {
       const durable = this.#options.atDevice(connection.client);
       for (const struct of readStructs(frame.update)) {
-        const { client, clock } = struct;
-        if (durable?.has(room, struct) === false && !this.#options.wasAtRelay(room, client, clock))
+        if (durable?.has(room, struct) === false)
           this.#options.onViolation(
             `${connection.client} sent record ${struct.client}:${struct.clock} before it was durable`,
           );

@@ -1,5 +1,6 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
 import { messageOf } from "./error-message.ts";
+import type { ClockVector } from "./held-records.ts";
 
 /** A run of this replica's own records, by the clocks they have in the document: `from` inclusive, `to` exclusive. */
 export interface OwnRange {
@@ -20,6 +21,8 @@ export interface DurableQueueEvents {
 /** An update on its way to the disk. */
 export interface QueuedUpdate {
   readonly update: Uint8Array;
+  /** First clock of what it holds, whoever wrote it, by client id. */
+  readonly firstClocks: ClockVector;
   /** This replica's records in it. */
   readonly own: OwnRange | undefined;
 }
@@ -50,9 +53,8 @@ export class DurableQueue {
     this.#events = events;
   }
 
-  /** Queues one update; `own` names this replica's records in it. */
-  push(update: Uint8Array, own: OwnRange | undefined): void {
-    const queued = { update, own };
+  /** Queues one update. */
+  push(queued: QueuedUpdate): void {
     this.#unsaved.push(queued);
     // While saving fails, order matters more than speed: the retry saves everything in turn.
     if (!this.#isBehind) this.#save(queued);
@@ -76,11 +78,14 @@ export class DurableQueue {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** First clock that is not durable yet, by client id; a client id without unsaved records is not in it. */
-  firstUnsavedClocks(): ReadonlyMap<number, number> {
+  /**
+   * First clock that is not durable yet, by client id, whoever wrote what is there; a client id without unsaved records
+   * is not in it.
+   */
+  firstUnsavedClocks(): ClockVector {
     const clocks = new Map<number, number>();
-    for (const { own } of this.#unsaved)
-      if (own !== undefined && !clocks.has(own.client)) clocks.set(own.client, own.from);
+    for (const { firstClocks } of this.#unsaved)
+      for (const [client, clock] of firstClocks) if (!clocks.has(client)) clocks.set(client, clock);
     return clocks;
   }
 

@@ -23,7 +23,9 @@ export interface ConversationSubject {
   readonly coverage: Coverage;
   /** Durable records that the coverage does not cover. */
   readonly countPending: () => number;
-  /** First clock that is not durable here, by client id. Only durable records are sent. */
+  /** Records of this replica that are not durable yet. */
+  readonly countUnsaved: () => number;
+  /** First clock that is not durable here, by client id, whoever wrote it. Only durable records are sent. */
   readonly firstUnsavedClocks: () => ClockVector;
   readonly flushed: () => Promise<void>;
 }
@@ -122,10 +124,10 @@ export class RelayConversation {
 
   /** Compares both sides by 8 bytes where that can tell something, else by the vectors. */
   compare(): void {
-    const { doc, countPending, firstUnsavedClocks } = this.#subject;
+    const { doc, countPending, countUnsaved } = this.#subject;
     // Equal digests say nothing of an answer that never came, and without one nothing is uploaded.
     const hasDoubt = !this.#hasAnswer || this.isWaiting;
-    if (!this.#knowsDigest || hasDoubt || countPending() > 0 || firstUnsavedClocks().size > 0) {
+    if (!this.#knowsDigest || hasDoubt || countPending() > 0 || countUnsaved() > 0) {
       this.ask();
       return;
     }
@@ -136,9 +138,9 @@ export class RelayConversation {
 
   /** The relay's digest: a difference is looked into, unless it is what we are about to send. */
   takeDigest(digest: Uint8Array): void {
-    const { doc, countPending, firstUnsavedClocks } = this.#subject;
+    const { doc, countPending, countUnsaved } = this.#subject;
     this.digestAskedAt = undefined;
-    if (this.#isOver || countPending() > 0 || firstUnsavedClocks().size > 0) return;
+    if (this.#isOver || countPending() > 0 || countUnsaved() > 0) return;
     if (!isSameBytes(digest, digestStateVector(readHeldClocks(doc), sha256))) this.ask();
   }
 
@@ -181,7 +183,9 @@ export class RelayConversation {
     if (isStep2) this.#hasAnswer = true;
     if (isStep2 || isUnsure) this.#isUnsure = isUnsure;
     // The question goes by what the relay has, which these records show before it says so.
-    if (isUnsure) for (const { client, clock } of structs) this.#noteRelayClock(client, clock + 1);
+    if (isUnsure)
+      for (const struct of structs)
+        for (const id of [struct, struct.origin]) if (id !== null) this.#noteRelayClock(id.client, id.clock + 1);
     if (this.isWaiting) {
       // Something before these records is missing or not compared: the relay's whole answer settles it.
       if (!wasWaiting || this.fruitlessQuestions === 0) this.ask();

@@ -1,4 +1,4 @@
-import type { Struct } from "@coppice/wire";
+import type { Struct, StructId } from "@coppice/wire";
 import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
 import { type ClockVector, isSameRecord, readHeldRecord } from "./held-records.ts";
@@ -7,7 +7,7 @@ import { type ClockVector, isSameRecord, readHeldRecord } from "./held-records.t
 export interface JudgedStructs {
   /** Those that may be put into the document. */
   readonly fitting: readonly Struct[];
-  /** Whether some were left out because nobody knows yet that the relay's records before them are ours. */
+  /** Whether some were left out because nobody knows yet that the relay's records before or under them are ours. */
   readonly isUnsure: boolean;
   /** Whether the coverage has risen. */
   readonly isNews: boolean;
@@ -18,31 +18,54 @@ export interface JudgedStructs {
 /**
  * Compares records from the relay with those held here, and raises the coverage as far as they are the same. Yjs itself
  * takes a client id and a clock for the whole identity of a record: it would put somebody else's later records of an id
- * behind our own earlier ones, and from then on no two devices would have the same log (SPEC CL41).
+ * behind our own earlier ones, and from then on no two devices would have the same log (SPEC CL41). The same goes for
+ * records of other ids that stand on such a place: taken now, they would have to give way together with what is ours,
+ * and be written again before the entries that the relay has there arrive.
  *
  * @param structs clocks of one client ascending, as `parseUpdate` gives them
  */
 export function judgeStructs(structs: readonly Struct[], doc: Y.Doc, coverage: Coverage): JudgedStructs {
   const contested = new Map<number, number>();
-  const fitting: Struct[] = [];
-  let isUnsure = false;
+  const news: Struct[] = [];
   let isNews = false;
+  const cover = ({ client, clock }: StructId): void => {
+    if (coverage.get(client) === clock && coverage.raise(client, clock + 1)) isNews = true;
+  };
   for (const struct of structs) {
     const { client, clock } = struct;
-    const heldClock = Y.getState(doc.store, client);
-    if (clock < heldClock) {
-      const own = readHeldRecord(doc, client, clock);
-      if (own !== undefined && !isSameRecord(own, struct)) {
-        if (!contested.has(client)) contested.set(client, clock);
-        continue;
-      }
-    } else if (contested.has(client)) {
-      continue;
-    } else if (coverage.get(client) < heldClock) {
-      isUnsure = true;
-      continue;
-    } else fitting.push(struct);
-    if (coverage.get(client) === clock && coverage.raise(client, clock + 1)) isNews = true;
+    const own = readHeldRecord(doc, client, clock);
+    if (clock >= Y.getState(doc.store, client)) news.push(struct);
+    else if (own === undefined || isSameRecord(own, struct)) cover(struct);
+    else if (!contested.has(client)) contested.set(client, clock);
   }
-  return { fitting, isUnsure, isNews, contested };
+  // Only now, because updates name the clients in any order, and what is compared above may stand under these.
+  const leftOutFrom = findDoubtful(news, doc, coverage);
+  const fitting = news.filter(({ client, clock }) => !contested.has(client) && !isFrom(leftOutFrom, { client, clock }));
+  for (const struct of fitting) cover(struct);
+  return { fitting, isUnsure: leftOutFrom.size > 0, isNews, contested };
+}
+
+/** First clock, by client id, of records that stand behind or on places which are held here and not compared. */
+function findDoubtful(structs: readonly Struct[], doc: Y.Doc, coverage: Coverage): ClockVector {
+  const doubtfulFrom = new Map<number, number>();
+  const isUncompared = ({ client, clock }: StructId): boolean =>
+    clock >= coverage.get(client) && clock < Y.getState(doc.store, client);
+  // Again as long as some are found: they may stand under others that were looked at before them.
+  for (let hasFound = true; hasFound; ) {
+    hasFound = false;
+    for (const { client, clock, origin } of structs) {
+      if (isFrom(doubtfulFrom, { client, clock })) continue;
+      const hasDoubt =
+        coverage.get(client) < Y.getState(doc.store, client) ||
+        (origin !== null && (isUncompared(origin) || isFrom(doubtfulFrom, origin)));
+      if (!hasDoubt) continue;
+      doubtfulFrom.set(client, clock);
+      hasFound = true;
+    }
+  }
+  return doubtfulFrom;
+}
+
+function isFrom(clocks: ClockVector, { client, clock }: StructId): boolean {
+  return clock >= (clocks.get(client) ?? Number.POSITIVE_INFINITY);
 }

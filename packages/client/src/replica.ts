@@ -179,6 +179,7 @@ export class Replica {
       coverage: this.#coverage,
       webSocket,
       countPending: () => this.#countPending(),
+      countUnsaved: () => this.#queue.unsavedRecords(),
       firstUnsavedClocks: () => this.#queue.firstUnsavedClocks(),
       flushed: () => this.flushed(),
       onEvent: (event) => this.#onLinkEvent(event),
@@ -305,7 +306,8 @@ export class Replica {
     if (origin === this.#options.log) {
       this.#link?.send(update);
     } else {
-      this.#queue.push(update, transaction.local ? ownRangeOf(transaction) : undefined);
+      const own = transaction.local ? ownRangeOf(transaction) : undefined;
+      this.#queue.push({ update, firstClocks: firstClocksOf(transaction), own });
     }
     this.#notify();
   }
@@ -485,12 +487,25 @@ export class Replica {
 }
 
 /** What of an update is still to be saved when these records have left the document. */
-function rewriteWithout({ update, own }: QueuedUpdate, removed: readonly Struct[]): QueuedUpdate | undefined {
+function rewriteWithout(
+  { update, firstClocks, own }: QueuedUpdate,
+  removed: readonly Struct[],
+): QueuedUpdate | undefined {
   const kept = leaveOut(update, removed);
-  if (kept === undefined || own === undefined) return kept && { update: kept, own };
+  if (kept === undefined || own === undefined) return kept && { update: kept, firstClocks, own };
   const clocks = removed.flatMap(({ client, clock }) => (client === own.client ? [clock] : []));
   const to = clocks.reduce((least, clock) => Math.min(least, clock), own.to);
-  return { update: kept, own: to > own.from ? { ...own, to } : undefined };
+  return { update: kept, firstClocks, own: to > own.from ? { ...own, to } : undefined };
+}
+
+/** Where the records that a transaction has added begin, by client id. */
+function firstClocksOf({ beforeState, afterState }: Y.Transaction): ClockVector {
+  const clocks = new Map<number, number>();
+  for (const [client, to] of afterState) {
+    const from = beforeState.get(client) ?? 0;
+    if (to > from) clocks.set(client, from);
+  }
+  return clocks;
 }
 
 /** This replica's own records in a transaction, by clock. */

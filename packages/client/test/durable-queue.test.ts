@@ -1,6 +1,6 @@
 import { SessionError, type UpdateLog } from "@coppice/core";
 import { describe, expect, it } from "vitest";
-import { DurableQueue } from "../src/durable-queue.ts";
+import { DurableQueue, type QueuedUpdate } from "../src/durable-queue.ts";
 
 /** A log on a disk that can be full: the port's contract, nothing of LMDB. */
 class FillableLog {
@@ -34,19 +34,36 @@ function open(log: FillableLog): { queue: DurableQueue; health: (string | undefi
   };
 }
 
+const ownUpdate = (byte: number, from: number, to: number): QueuedUpdate => ({
+  update: Uint8Array.of(byte),
+  firstClocks: new Map([[7, from]]),
+  own: { client: 7, from, to },
+});
+
+const receivedUpdate = (byte: number): QueuedUpdate => ({
+  update: Uint8Array.of(byte),
+  firstClocks: new Map(),
+  own: undefined,
+});
+
 describe("DurableQueue", () => {
-  it("[CL2] a full disk is told to the append, and everything is saved in order once there is room", async () => {
+  it("[CL1, CL2] a full disk is told to the append, and everything is saved in order once there is room", async () => {
     const log = new FillableLog();
     const { queue, health, healthy } = open(log);
-    queue.push(Uint8Array.of(1), { client: 7, from: 0, to: 1 });
+    queue.push(ownUpdate(1, 0, 1));
     await queue.flushed();
 
     log.isFull = true;
-    queue.push(Uint8Array.of(2), { client: 7, from: 1, to: 3 });
+    queue.push(ownUpdate(2, 1, 3));
     await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
-    queue.push(Uint8Array.of(3), undefined);
-    queue.push(Uint8Array.of(4), { client: 7, from: 3, to: 4 });
-    expect(queue.firstUnsavedClocks()).toEqual(new Map([[7, 1]]));
+    queue.push({ update: Uint8Array.of(3), firstClocks: new Map([[8, 5]]), own: undefined });
+    queue.push(ownUpdate(4, 3, 4));
+    expect(queue.firstUnsavedClocks()).toEqual(
+      new Map([
+        [7, 1],
+        [8, 5],
+      ]),
+    );
     expect(queue.unsavedRecords()).toBe(3);
 
     const recovered = healthy();
@@ -62,7 +79,7 @@ describe("DurableQueue", () => {
     const log = new FillableLog();
     const { queue } = open(log);
     log.isFull = true;
-    queue.push(Uint8Array.of(9), { client: 7, from: 0, to: 1 });
+    queue.push(ownUpdate(9, 0, 1));
     await expect(queue.close()).rejects.toMatchObject({ code: "storage_full" });
     log.isFull = false;
     await queue.close();
@@ -72,10 +89,10 @@ describe("DurableQueue", () => {
   it("[CL42] a restart waits for what is on its way, does its step before anything else, and repeats one that fails", async () => {
     const log = new FillableLog();
     const { queue, health, healthy } = open(log);
-    queue.push(Uint8Array.of(1), undefined);
+    queue.push(receivedUpdate(1));
     log.isFull = true;
-    queue.push(Uint8Array.of(2), undefined);
-    queue.push(Uint8Array.of(3), { client: 7, from: 0, to: 1 });
+    queue.push(receivedUpdate(2));
+    queue.push(ownUpdate(3, 0, 1));
     await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
     const keptAtStep: number[][] = [];
     queue.restart(
@@ -83,14 +100,14 @@ describe("DurableQueue", () => {
         keptAtStep.push([...log.kept]);
         if (log.isFull) throw new SessionError("storage_full", "no space left");
       },
-      ({ update, own }) => (update[0] === 3 ? undefined : { update, own }),
+      (queued) => (queued.update[0] === 3 ? undefined : queued),
     );
-    queue.push(Uint8Array.of(4), undefined);
+    queue.push(receivedUpdate(4));
     await expect(queue.flushed()).rejects.toMatchObject({ code: "storage_full" });
     log.isFull = false;
     await healthy();
     await queue.flushed();
-    queue.push(Uint8Array.of(5), undefined);
+    queue.push(receivedUpdate(5));
     await queue.flushed();
     expect(keptAtStep).toEqual([[1], [1]]);
     expect(log.kept).toEqual([1, 2, 4, 5]);

@@ -28,6 +28,7 @@ function talk(doc: Y.Doc, covered: ClockVector = new Map()) {
       doc,
       coverage,
       countPending: () => coverage.countPending(readHeldClocks(doc)),
+      countUnsaved: () => 0,
       firstUnsavedClocks: () => new Map(),
       flushed: () => Promise.resolve(),
     },
@@ -191,6 +192,31 @@ describe("RelayConversation", () => {
     expect(doc.getArray("entries").length).toBe(4);
     expect(pending()).toBe(0);
     expect(claims.at(-1)).toBe(true);
+  });
+
+  it("[CL41] records of another id that stand on such a place wait as well, and so do those that stand on them", () => {
+    const doc = makeDoc(7, 1, 2);
+    doc.clientID = 9;
+    const owner = makeDoc(7, 1, 5);
+    const thief = makeDoc(7, 1, 2);
+    for (const author of [owner, thief]) {
+      author.clientID = 8;
+      for (const byte of [6, 7]) author.getArray("entries").push([Uint8Array.of(byte)]);
+    }
+    for (const [author, isOurs] of [
+      [owner, false],
+      [thief, true],
+    ] as const) {
+      const { conversation, contested, claims, questions } = talk(doc, new Map([[7, 1]]));
+      conversation.takeUpdate(updateOf(author, new Map([[7, 2]])), false);
+      expect(doc.getArray("entries").length).toBe(2);
+      expect(doc.store.pendingStructs).toBeNull();
+      expect(claims).toEqual([false]);
+      expect(questions().at(-1)).toEqual(new Map([[7, 1]]));
+      conversation.takeUpdate(updateOf(author, new Map([[7, 1]])), true);
+      expect(contested).toEqual(isOurs ? [] : [new Map([[7, 1]])]);
+      expect(doc.getArray("entries").length).toBe(isOurs ? 4 : 2);
+    }
   });
 
   it("[CL43] equal digests end a comparison, different ones lead to a question", () => {
