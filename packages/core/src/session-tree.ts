@@ -52,8 +52,11 @@ interface Slot<Node> {
   shown: boolean;
   /** The shown slot of the parent; undefined for a root and while the parent has not come. A path is walked without look-ups. */
   parent: Slot<Node> | undefined;
-  /** Slots that name this one as parent; may hold slots no longer shown and be out of order until read. */
-  children: Slot<Node>[] | undefined;
+  /**
+   * Slots that name this one as parent; may hold slots no longer shown and be out of order until read. An only child
+   * stands for itself: nearly every slot has one, and an array each takes as much memory as the slot.
+   */
+  children: Slot<Node> | Slot<Node>[] | undefined;
 }
 
 /**
@@ -170,7 +173,8 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
   tips(): Node[] {
     const tips: Node[] = [];
     for (const slot of this.#log) {
-      if (slot.shown && slot.node.type !== "leaf" && this.#childSlots(slot.children).length === 0) tips.push(slot.node);
+      if (slot.shown && slot.node.type !== "leaf" && this.#childSlots(childrenOf(slot)).length === 0)
+        tips.push(slot.node);
     }
     return tips;
   }
@@ -247,14 +251,15 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     let leaves = 0;
     for (const slot of this.#shownById.values()) {
       if (slot.node.type === "leaf") continue;
-      const childCount = this.#childSlots(slot.children).length;
+      const childCount = this.#childSlots(childrenOf(slot)).length;
       if (childCount > 1) forks++;
       if (childCount === 0) leaves++;
     }
     const roots = this.#childSlots(this.#roots);
     let depth = 0;
     // A cycle hangs below no root, so walking down ends.
-    for (let level = roots; level.length > 0; depth++) level = level.flatMap((slot) => this.#childSlots(slot.children));
+    for (let level = roots; level.length > 0; depth++)
+      level = level.flatMap((slot) => this.#childSlots(childrenOf(slot)));
     return { entries: this.size, roots: roots.length, forks, leaves, depth };
   }
 
@@ -299,7 +304,8 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     // The old slot stays in the lists it is in; reading a list drops it.
     previous.shown = false;
     addTo(this.#hiddenById, id, previous);
-    if (previous.children !== undefined) adoptChildren(slot, previous.children);
+    const children = childrenOf(previous);
+    if (children !== undefined) adoptChildren(slot, children);
     previous.children = undefined;
     this.#show(slot);
     return { shown: true, duplicateOf: previous.node };
@@ -322,14 +328,13 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     const parent = before?.shown && before.node.id === parentId ? before : this.#shownById.get(parentId);
     slot.parent = parent;
     if (parent === undefined) addTo(this.#waitingByParentId, parentId, slot);
-    else if (parent.children === undefined) parent.children = [slot];
-    else parent.children.push(slot);
+    else addChild(parent, slot);
   }
 
   #listBelow(id: string | null): Slot<Node>[] | undefined {
     if (isRootParent(id)) return this.#roots;
     const parent = this.#shownById.get(id);
-    return parent === undefined ? this.#waitingByParentId.get(id) : parent.children;
+    return parent === undefined ? this.#waitingByParentId.get(id) : childrenOf(parent);
   }
 
   /** A list of children as the caller sees it: shown, in log order, `leaf` entries replaced by their own children. */
@@ -339,7 +344,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     const below = new Set(tidied);
     // Iterating a set visits what is added meanwhile, and each slot once: leaf entries in a cycle end too.
     for (const slot of below) {
-      if (slot.node.type === "leaf") for (const child of this.#tidied(slot.children)) below.add(child);
+      if (slot.node.type === "leaf") for (const child of this.#tidied(childrenOf(slot))) below.add(child);
     }
     return this.#inLogOrder([...below].filter((slot) => slot.node.type !== "leaf"));
   }
@@ -388,6 +393,17 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
 
 function createSlot<Node>(node: Node, position: number): Slot<Node> {
   return { node, position, shown: false, parent: undefined, children: undefined };
+}
+
+function addChild<Node>(parent: Slot<Node>, child: Slot<Node>): void {
+  const { children } = parent;
+  if (children === undefined) parent.children = child;
+  else if (Array.isArray(children)) children.push(child);
+  else parent.children = [children, child];
+}
+
+function childrenOf<Node>({ children }: Slot<Node>): Slot<Node>[] | undefined {
+  return children === undefined || Array.isArray(children) ? children : [children];
 }
 
 function adoptChildren<Node>(parent: Slot<Node>, children: Slot<Node>[]): void {

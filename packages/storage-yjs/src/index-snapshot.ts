@@ -239,19 +239,19 @@ export class IndexSnapshotReader {
 
   #readEntry(record: LogRecord): EntryNode {
     const decoder = this.#entries;
-    const id = this.#texts.take(decoding.readVarUint(decoder));
+    const id = this.#texts.take(this.#readNumber());
     const parentId = this.#readParent();
     this.#entryIds.push(id);
-    const type = this.#word(decoding.readVarUint(decoder));
-    const timestamp = this.#texts.take(decoding.readVarUint(decoder));
-    const deviceId = this.#word(decoding.readVarUint(decoder));
-    const rank = decoding.readVarUint(decoder);
-    const jsonBytes = decoding.readVarUint(decoder);
-    const storedBytes = decoding.readVarUint(decoder);
+    const type = this.#word(this.#readNumber());
+    const timestamp = this.#texts.take(this.#readNumber());
+    const deviceId = this.#word(this.#readNumber());
+    const rank = this.#readNumber();
+    const jsonBytes = this.#readNumber();
+    const storedBytes = this.#readNumber();
     const fields = decoding.readUint8(decoder);
-    const role = (fields & FIELD_ROLE) === 0 ? undefined : this.#word(decoding.readVarUint(decoder));
+    const role = (fields & FIELD_ROLE) === 0 ? undefined : this.#word(this.#readNumber());
     const readRare = (field: number): string | undefined =>
-      (fields & field) === 0 ? undefined : this.#rareTexts.take(decoding.readVarUint(decoder));
+      (fields & field) === 0 ? undefined : this.#rareTexts.take(this.#readNumber());
     const targetId = (fields & FIELD_TARGET_NULL) === 0 ? readRare(FIELD_TARGET) : null;
     const label = readRare(FIELD_LABEL);
     const name = readRare(FIELD_NAME);
@@ -262,12 +262,21 @@ export class IndexSnapshotReader {
   }
 
   #readParent(): string | null {
-    const written = decoding.readVarUint(this.#entries);
+    const written = this.#readNumber();
     if (written === PARENT_NULL) return null;
-    if (written === PARENT_TEXT) return this.#rareTexts.take(decoding.readVarUint(this.#entries));
+    if (written === PARENT_TEXT) return this.#rareTexts.take(this.#readNumber());
     const id = this.#entryIds[this.#entryIds.length - (written - PARENT_BACK)];
     if (id === undefined) throw new Error("a parent of the index snapshot is not in it");
     return id;
+  }
+
+  /** Most numbers take one byte, and each entry has eight of them or more. */
+  #readNumber(): number {
+    const decoder = this.#entries;
+    const byte = decoder.arr[decoder.pos];
+    if (byte === undefined || byte >= 0x80) return decoding.readVarUint(decoder);
+    decoder.pos++;
+    return byte;
   }
 
   #word(index: number): string {
