@@ -1,7 +1,9 @@
 import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
+import { compactDataFile } from "./compact-data-file.ts";
 import { Environment } from "./environment.ts";
 import { LmdbUpdateLog } from "./lmdb-update-log.ts";
 import { assertName } from "./names.ts";
+import { describeOpenError } from "./storage-errors.ts";
 import { StoreCore } from "./store-core.ts";
 
 const defaultPollIntervalMs = 50;
@@ -14,6 +16,12 @@ export interface LmdbStoreOptions {
   readonly pollIntervalMs?: number;
   /** Whether to listen for the file system's events as well, which are faster. Default true. */
   readonly useFileEvents?: boolean;
+  /**
+   * Whether to write the data file anew first, without its free pages, when they are more than a fifth of it (and 1 MiB)
+   * and there is space for that. Only for a folder that no other process opens at the same moment, such as a relay's; it
+   * is left as it is when another has it open already. Takes about as long as reading and writing the file. Default false.
+   */
+  readonly compactOnOpen?: boolean;
 }
 
 /**
@@ -25,10 +33,19 @@ export interface LmdbStoreOptions {
  * folder and what to do. SPEC UL1-UL33.
  */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<UpdateStore> {
+  if (options.compactOnOpen === true) await compactFolder(options.path);
   const environment = new Environment(options.path);
   const revision = (await environment.acquire()).readRevision();
   const { pollIntervalMs = defaultPollIntervalMs, useFileEvents = true } = options;
   return new LmdbStore(new StoreCore(environment, { revision, pollIntervalMs, useFileEvents }));
+}
+
+async function compactFolder(folder: string): Promise<void> {
+  try {
+    await compactDataFile(folder);
+  } catch (error) {
+    throw describeOpenError(folder, error);
+  }
 }
 
 class LmdbStore implements UpdateStore {

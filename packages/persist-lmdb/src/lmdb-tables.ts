@@ -41,6 +41,16 @@ export interface Plan {
   readonly writes: readonly Write[];
 }
 
+/** What lmdb tells of a table; its types leave it out. */
+interface PageCounts {
+  readonly pageSize?: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+const metaPageCount = 2;
+
 type CatalogKey = ["layout"] | ["revision"] | ["head", string];
 
 /**
@@ -175,6 +185,29 @@ export class LmdbTables {
   /** Writes what is committed now, without the free pages in between, into another folder. */
   async copyTo(folder: string): Promise<void> {
     await this.#root.backup(folder, true);
+  }
+
+  /** Runs this with the writer lock held, seeing the newest state; it writes nothing. Blocks this thread meanwhile. */
+  runLocked<Value>(run: () => Value): Value {
+    return this.#root.transactionSync(run);
+  }
+
+  /** Whether another living process has the environment open, as far as it has read from it. */
+  isReadByOthers(): boolean {
+    this.#root.readerCheck(); // forgets those of processes that were killed
+    const [, ...lines] = this.#root.readerList().trimEnd().split("\n");
+    return lines.some((line) => Number.parseInt(line.trim(), 10) !== process.pid);
+  }
+
+  /** Bytes of the pages that hold something; the others were freed by earlier commits. */
+  countUsedBytes(): number {
+    let pages = metaPageCount;
+    const tables = [this.#catalog, this.#updates, this.#derived, this.#values];
+    const { root, free } = this.#root.getStats() as unknown as { root: PageCounts; free: PageCounts };
+    for (const counts of [root, free, ...tables.map((table) => table.getStats() as unknown as PageCounts)]) {
+      pages += counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages;
+    }
+    return pages * (root.pageSize ?? pageBytes);
   }
 
   /** Safe while reads by others go on; nothing may be in flight here. */

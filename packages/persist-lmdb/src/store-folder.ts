@@ -9,7 +9,8 @@ import { storageGone } from "./storage-errors.ts";
 
 /** Name of LMDB's data file in the folder. */
 export const dataFileName = "data.mdb";
-const lockFileName = "lock.mdb";
+/** Name of LMDB's lock file beside it. */
+export const lockFileName = "lock.mdb";
 
 /** More than LMDB needs for the readers it is opened with (8,272 bytes); it takes what it finds. */
 const lockFileBytes = 16 * 1024;

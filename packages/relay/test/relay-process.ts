@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { RelayLimits } from "@coppice/relay";
 import { onTestFinished } from "vitest";
 
 /** A relay in a process of its own, on a folder. */
@@ -31,9 +32,15 @@ export async function makeTempFolder(): Promise<string> {
   return folder;
 }
 
-export async function startRelayProcess(folder: string, port = 0): Promise<RelayProcess> {
+export async function startRelayProcess(
+  folder: string,
+  port = 0,
+  limits: Partial<RelayLimits> = {},
+): Promise<RelayProcess> {
   const script = fileURLToPath(new URL("children/serve.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, folder, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, folder, String(port), JSON.stringify(limits)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   onTestFinished(() => {
     child.kill("SIGKILL");
   });

@@ -57,7 +57,7 @@ export const serveCommand: CliCommand = defineCliCommand({
     const dataFolder = data === undefined ? join(homeFolder, "relay") : resolve(data);
     await ensureWritableFolder(dataFolder, "--data");
     const stopSignal = listenForStop();
-    const store = await openLmdbStore({ path: dataFolder });
+    const store = await openLmdbStore({ path: dataFolder, compactOnOpen: true });
     try {
       await refuseServedFolder(dataFolder);
       const relay = await listen({
