@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as Y from "yjs";
 import { indexSnapshotName } from "../src/index-snapshot.ts";
+import { maxMergedStructs } from "../src/merge-updates.ts";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type RelayFixture, startRelay } from "./relay-fixture.ts";
@@ -219,4 +220,22 @@ test("[RL64] [RL65] any writers, readers, pauses and restarts: everybody ends wi
     { numRuns: 12 },
   );
   expect(mergeCount).toBeGreaterThan(0);
+});
+
+test("[RL64] a merged update of tiny records has at most 2,048 structs, so that no turn of the event loop is long", async () => {
+  const store = new MemoryUpdateStore();
+  const fixture = await startRelay({}, store);
+  const source = await fixture.follower("room");
+  const writer = new Writer(9);
+  for (let i = 0; i < 6_000; i += 1) source.sendUpdate(writer.push([i % 256]));
+  await source.acknowledged(9, 6_000);
+  await source.close();
+  await merged(store, 20);
+  const counts = log(store).map(({ update }) => {
+    const parsed = parseUpdate(update, { maxStructs: 10_000, maxClients: 10, maxRecordBytes: 100 });
+    return parsed.ok ? parsed.value.structs.length : 0;
+  });
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(6_000);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(maxMergedStructs);
+  expect(await readRoom(fixture)).toEqual(firstBytesOf(writer.doc));
 });
