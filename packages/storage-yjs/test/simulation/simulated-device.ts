@@ -1,5 +1,6 @@
 import { SessionError } from "@coppice/core";
 import * as Y from "yjs";
+import { ArrivalOrder } from "../../src/arrival-order.ts";
 import type { StoredLeaf } from "../../src/device-leaf.ts";
 import type { RoomKeys } from "../../src/room-keys.ts";
 import { YjsSessionStorage } from "../../src/yjs-session-storage.ts";
@@ -43,6 +44,9 @@ export class SimulatedDevice {
   #ownIds: Dated<string>[] = [];
   /** Beside the log, and not in step with it: after a crash it may speak of records that are lost. */
   #indexSnapshot: Uint8Array | undefined;
+  #arrivals = new ArrivalOrder();
+  /** The order of arrival as it was when the log was merged last: a merged update has none. */
+  #storedArrivals: Uint8Array | undefined;
   readonly #isIndexKept: boolean;
   snapshotsRead = 0;
 
@@ -89,6 +93,8 @@ export class SimulatedDevice {
   async open(clientId: number): Promise<void> {
     const doc = new Y.Doc();
     doc.clientID = clientId;
+    this.#arrivals = this.#readArrivals();
+    this.#arrivals.follow(doc);
     for (const { update } of this.#log) Y.applyUpdate(doc, update, "log");
     doc.on("update", (update: Uint8Array, _origin: unknown, _doc: Y.Doc, { local }: Y.Transaction) => {
       this.#log.push({ seq: ++this.#lastSeq, update, isOwn: local });
@@ -105,6 +111,7 @@ export class SimulatedDevice {
         write: async (value) => void this.#storedLeaves.push({ seq: this.#lastSeq, value }),
       },
       createId: this.#createId,
+      arrivals: this.#arrivals,
       indexSnapshot: this.#isIndexKept
         ? {
             minNewRecords: 1,
@@ -118,6 +125,18 @@ export class SimulatedDevice {
           }
         : undefined,
     });
+  }
+
+  #readArrivals(): ArrivalOrder {
+    if (this.#storedArrivals === undefined) return new ArrivalOrder();
+    const arrivals = ArrivalOrder.decode(this.#storedArrivals);
+    if (arrivals === undefined) throw new Error(`${this.deviceId} cannot read its order of arrival`);
+    return arrivals;
+  }
+
+  /** Ids in the order in which their entries arrived here. */
+  async readArrivedIds(): Promise<string[]> {
+    return (await this.storage.getEntries({ afterEntrySeq: 0 })).map(({ id }) => id);
   }
 
   /** Closes the replica; everything is on the disk. */
@@ -166,6 +185,7 @@ export class SimulatedDevice {
     const flushed = this.#log.filter(({ seq }) => seq <= this.#durableSeq);
     const last = flushed.at(-1);
     if (last === undefined) return;
+    this.#storedArrivals = this.#arrivals.encode();
     const update = Y.mergeUpdates(flushed.map((logged) => logged.update));
     this.#log = [{ ...last, update, isOwn: false }, ...this.#log.slice(flushed.length)];
   }

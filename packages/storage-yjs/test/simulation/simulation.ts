@@ -127,8 +127,7 @@ export class Simulation {
     await this.#syncAll();
     await this.#expectEqual();
     for (const device of this.#devices) {
-      await device.close();
-      await device.open(this.#newClientId(this.#lastNumber));
+      await this.#restart(device, this.#lastNumber);
     }
     await this.#expectEqual();
     this.#counts.entries += this.#textById.size;
@@ -183,8 +182,7 @@ export class Simulation {
         return;
       case "restart":
         this.#counts.restarts++;
-        await device.close();
-        return device.open(this.#newClientId(step.pick));
+        return this.#restart(device, step.pick);
       case "crash":
         return this.#crash(device, step.pick);
       case "compact":
@@ -209,6 +207,14 @@ export class Simulation {
     expect(await codeOf(device.storage.appendEntry(entry))).toBe("storage");
     device.isDiskFailing = false;
     device.remember({ ids: [entry.id], leafId: entry.id });
+  }
+
+  /** Stopped and started again with nothing lost: everything has arrived in the order in which it had arrived before. */
+  async #restart(device: SimulatedDevice, pick: number): Promise<void> {
+    const arrivedIds = await device.readArrivedIds();
+    await device.close();
+    await device.open(this.#newClientId(pick));
+    expect(await device.readArrivedIds(), `order of arrival at ${device.deviceId}`).toEqual(arrivedIds);
   }
 
   /** What was not flushed is partly gone: the first few updates may have reached the disk. */
