@@ -14,7 +14,7 @@ export interface Output {
   printRaw(line: string): void;
   /** Writes one line to stderr. */
   remark(line: string): void;
-  /** Shows how far long work is, on one line that replaces itself; only where stderr is a terminal. Empty: takes it away. */
+  /** Shows how far long work is, on one line that replaces itself; only where stderr is a terminal, never with `--json`. Empty: takes it away. */
   showProgress(line: string): void;
   /** Paints a text where colours are wanted and possible. */
   paint(format: "cyan" | "dim", text: string): string;
@@ -59,7 +59,7 @@ export function createOutput({ stdout, stderr, env }: OutputStreams, json: boole
     },
     showProgress: (line) => {
       clearProgress();
-      if (stderr.isTTY !== true || line === "") return;
+      if (json || stderr.isTTY !== true || line === "") return;
       stderr.write(line);
       hasProgress = true;
     },

@@ -1,5 +1,4 @@
-import { SessionError, type UpdateLog } from "@coppice/core";
-import { Slices } from "@coppice/storage-yjs";
+import { SessionError, Slices, type UpdateLog } from "@coppice/core";
 import { isSmall, manySmallUpdates, planMerge, type StoredSize } from "./merge-plan.ts";
 import { mergeVerified } from "./merge-updates.ts";
 

@@ -1,4 +1,4 @@
-import type { Slices } from "@coppice/storage-yjs";
+import type { Slices } from "@coppice/core";
 import * as Y from "yjs";
 
 /**

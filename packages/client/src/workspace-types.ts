@@ -1,4 +1,4 @@
-import type { Session, SessionStorage, UpdateStore } from "@coppice/core";
+import type { BatchOptions, RefusedLine, Session, SessionStorage, UpdateStore } from "@coppice/core";
 import type {
   RecordCrypto,
   ResumePlan as StorageResumePlan,
@@ -101,6 +101,9 @@ export interface ImportSource {
   lines: Iterable<string> | AsyncIterable<string>;
 }
 
+/** How an import is watched and stopped. */
+export type ImportOptions = Pick<BatchOptions, "signal" | "onProgress">;
+
 /** What an import did. */
 export interface ImportResult {
   readonly session: SharedSession;
@@ -110,14 +113,8 @@ export interface ImportResult {
   readonly known: number;
   /** Lines left out because they cannot be entries of a session, in file order. */
   readonly refused: readonly RefusedLine[];
-}
-
-/** A line that an import left out: larger than a record may be, or no entry. */
-export interface RefusedLine {
-  /** Its position among the source's lines, from 1. */
-  readonly line: number;
-  /** What is the matter with it, naming the entry where it has an id. */
-  readonly reason: string;
+  /** False: it was aborted with lines left; the same import again goes on where this one stopped. */
+  readonly isComplete: boolean;
 }
 
 /** One open session of the workspace: storage, `Session`, status and cursors. */
@@ -224,7 +221,7 @@ export interface Workspace {
    * cannot be an entry is left out and reported. Rejects `invalid_session` when the header is none; what the store
    * rejects with comes through, and what was taken in by then is kept.
    */
-  importSession(source: ImportSource): Promise<ImportResult>;
+  importSession(source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
   /**
    * Deletes a session's room at the relay, for everybody and for good: what devices hold stays with them, and none of
    * them can send or fetch it any more (status `refused`, 4410). True when the relay has confirmed it within

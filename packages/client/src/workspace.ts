@@ -1,11 +1,4 @@
-import {
-  createUuidV7,
-  parseEntryJson,
-  parseHeaderJson,
-  SessionError,
-  type SessionHeader,
-  type SessionStorage,
-} from "@coppice/core";
+import { createUuidV7, parseHeaderJson, type RefusedLine, SessionError, type SessionHeader } from "@coppice/core";
 import {
   deriveDeletionSecret,
   deriveRoomKeys,
@@ -24,19 +17,16 @@ import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
 import type {
   CreateSessionOptions,
   DeviceIdentity,
+  ImportOptions,
   ImportResult,
   ImportSource,
   OpenWorkspaceOptions,
-  RefusedLine,
   ReplicaStatus,
   SharedSession,
   Workspace,
   WorkspaceSession,
 } from "./workspace-types.ts";
 
-/** Size of one import step: each step is durable before the next is read, so memory stays bounded. */
-const importBatchLines = 512;
-const importBatchChars = 1024 * 1024;
 const fileFormatVersion = 3;
 /** Long enough for the other folder to notice and to tell, in ms. */
 const copyGraceMs = 10_000;
@@ -170,7 +160,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return this.#open(sessionId);
   }
 
-  async importSession(source: ImportSource): Promise<ImportResult> {
+  async importSession(source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
     const parsed = parseHeaderJson(source.headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
     const header = parsed.value;
@@ -180,11 +170,16 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
       if (!session.hasBeenFetched) await session.create(source.headerJson);
       const leafBefore = session.storage.getReplicaLeaf();
-      const counts = await importLines(session.storage, source.lines);
-      if (counts.written > 0) await keepOwnBranch(session, leafBefore);
+      const refused: RefusedLine[] = [];
+      const { written, known, isComplete } = await session.storage.appendBatch(source.lines, {
+        ...options,
+        // One line that is no entry must not keep the others out.
+        onRefused: (line) => refused.push(line),
+      });
+      if (written > 0) await keepOwnBranch(session, leafBefore);
       // Listed last: another device that opens it now finds the room complete, or about to be.
       await this.#list(header, await session.storage.getSessionName());
-      return { session, ...counts };
+      return { session, written, known, refused, isComplete };
     } catch (error) {
       // Nobody was handed it. What was wrong first is what the caller must hear.
       if (!wasOpen) await Promise.allSettled([session.close()]);
@@ -367,53 +362,6 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #notify(change: "sessions" | "status" | "device"): void {
     for (const listener of this.#listeners) listener(change);
   }
-}
-
-/** Appends the lines in steps. One that the storage refuses as an entry is left out and does not keep the others out. */
-async function importLines(
-  storage: SessionStorage,
-  lines: ImportSource["lines"],
-): Promise<Omit<ImportResult, "session">> {
-  const refused: RefusedLine[] = [];
-  let written = 0;
-  let known = 0;
-  const take = async (batch: readonly string[], firstLine: number): Promise<void> => {
-    try {
-      const ids = await storage.appendJson(batch);
-      written += ids.length;
-      known += batch.length - ids.length;
-    } catch (error) {
-      if (!(error instanceof SessionError) || error.code !== "invalid_entry") throw error;
-      // Nothing of the batch was written; halving it finds the line.
-      const [only] = batch;
-      if (only !== undefined && batch.length === 1) {
-        // The storage counts lines of its batch; this one has its number already.
-        const parsed = parseEntryJson(only);
-        refused.push({ line: firstLine, reason: parsed.ok ? error.message : `is no entry: ${parsed.error.message}` });
-        return;
-      }
-      const half = batch.length >> 1;
-      await take(batch.slice(0, half), firstLine);
-      await take(batch.slice(half), firstLine + half);
-    }
-  };
-  let batch: string[] = [];
-  let chars = 0;
-  let firstLine = 1;
-  const takeBatch = async (): Promise<void> => {
-    if (batch.length > 0) await take(batch, firstLine);
-    firstLine += batch.length;
-    batch = [];
-    chars = 0;
-  };
-  for await (const line of lines) {
-    if (chars + line.length > importBatchChars) await takeBatch();
-    batch.push(line);
-    chars += line.length;
-    if (batch.length === importBatchLines) await takeBatch();
-  }
-  await takeBatch();
-  return { written, known, refused };
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { SessionEntry } from "./entries.ts";
 import { entryToTreeNode } from "./entry-json.ts";
+import { type EntryRecord, entryToRecord, jsonToRecord } from "./entry-record.ts";
 import { SessionError } from "./errors.ts";
 import { createUuidV7 } from "./ids.ts";
 import type { SessionMetadata } from "./session-storage.ts";
 import type { TreeNode } from "./session-tree.ts";
-import { type EntryRecord, entryToRecord, jsonToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
+import { TreeSessionStorage } from "./tree-session-storage.ts";
 
 /** What an in-memory session starts with, and where its ids and times come from. */
 export interface InMemorySessionStorageOptions {

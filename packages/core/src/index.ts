@@ -3,8 +3,12 @@
 export type { Result, SessionErrorCode } from "./errors.ts";
 export { SessionError } from "./errors.ts";
 export type {
+  BatchOptions,
+  BatchProgress,
+  BatchResult,
   GetEntriesOptions,
   IdConflict,
+  RefusedLine,
   SessionChange,
   SessionMetadata,
   SessionStats,
@@ -44,14 +48,16 @@ export { findPayloadFault } from "./payload-fault.ts";
 
 // Storages: the index and the base they share, and the one in memory.
 
+export type { EntryRecord } from "./entry-record.ts";
+export { entryToRecord, jsonToRecord } from "./entry-record.ts";
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
 export { insertAt } from "./insert-at.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";
-export type { EntryRecord, ShownRun, TreeSessionStorageOptions } from "./tree-session-storage.ts";
-export { entryToRecord, jsonToRecord, TreeSessionStorage } from "./tree-session-storage.ts";
+export type { ShownRun, TreeSessionStorageOptions } from "./tree-session-storage.ts";
+export { TreeSessionStorage } from "./tree-session-storage.ts";
 
 // Sessions, and what a model sees of them.
 
@@ -92,6 +98,11 @@ export type { InMemorySessionCreateOptions, InMemorySessionRepoOptions } from ".
 export { InMemorySessionRepo } from "./in-memory-session-repo.ts";
 export type { SessionCreateOptions, SessionForkOptions, SessionRepo } from "./session-repo.ts";
 export { readForkLines } from "./session-repo.ts";
+
+// Long work that gives way.
+
+export type { SliceOptions } from "./slices.ts";
+export { Slices } from "./slices.ts";
 
 // Where updates are kept.
 

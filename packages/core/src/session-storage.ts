@@ -49,6 +49,42 @@ export interface SessionChange {
   readonly remote: boolean;
 }
 
+/** How far a batch has come. */
+export interface BatchProgress {
+  /** Lines dealt with: what is in them is durable, or refused. */
+  readonly lines: number;
+  /** Entries written. */
+  readonly written: number;
+  /** Entries that were there already, byte for byte. */
+  readonly known: number;
+  /** Lines left out by `onRefused`. */
+  readonly refused: number;
+}
+
+/** How a batch ended. */
+export interface BatchResult extends BatchProgress {
+  /** False: it was aborted with lines left; the same batch again goes on where this one stopped. */
+  readonly isComplete: boolean;
+}
+
+/** A line that a batch left out. */
+export interface RefusedLine {
+  /** Counted from 1. */
+  readonly line: number;
+  /** What is the matter with it, to be read after "Line 7 ", naming the entry where it has an id. */
+  readonly reason: string;
+}
+
+/** How a batch is appended. */
+export interface BatchOptions {
+  /** An `AbortSignal`: once it is aborted no further step begins. */
+  readonly signal?: { readonly aborted: boolean } | undefined;
+  /** Called after each step. What it throws ends the batch. */
+  readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
+  /** Called for a line that cannot be appended, in order; the others go on. Absent: such a line ends the batch. */
+  readonly onRefused?: ((refused: RefusedLine) => void) | undefined;
+}
+
 /**
  * A session tree kept somewhere. The first eleven methods are pi-agent-core 0.80's contract, name for name, so that
  * its `Session` and `AgentHarness` run on any Coppice storage; the rest is Coppice's.
@@ -111,7 +147,19 @@ export interface SessionStorage {
    * expected; nothing is written.
    */
   appendJson(lines: readonly string[]): Promise<string[]>;
-  /** Calls the listener after each change. Returns the function that stops it. */
+  /**
+   * As `appendJson`, for any number of lines: read as they are needed and appended in steps of at most 256 Ki characters
+   * (a longer line is a step of its own), each durable before the next begins, with turns for other work and other
+   * appends in between. However it ends, what it has written is the first lines of the batch, and the same batch again
+   * writes only the rest. A bad line rejects with `invalid_entry` and its number: the lines before it are written, none
+   * after it.
+   */
+  appendBatch(lines: Iterable<string> | AsyncIterable<string>, options?: BatchOptions): Promise<BatchResult>;
+  /**
+   * Calls the listener after each change from now on, in order, never inside a call of an append. Returns the function
+   * that stops it. One that throws harms neither the append nor other listeners; its error is reported as uncaught, as
+   * event targets do, which ends a Node process that has no handler for those.
+   */
   subscribe(listener: (change: SessionChange) => void): () => void;
   /** Settles when everything appended is durable; releases the storage. Safe to call twice. */
   close(): Promise<void>;

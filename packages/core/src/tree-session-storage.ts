@@ -1,10 +1,13 @@
+import { appendInSteps } from "./append-in-steps.ts";
 import { readContextPath } from "./context-path.ts";
 import type { SessionEntry } from "./entries.ts";
-import { parseEntryJson } from "./entry-json.ts";
+import { type EntryRecord, entryToRecord, jsonToRecord } from "./entry-record.ts";
 import { SessionError, type SessionErrorCode } from "./errors.ts";
 import { createUuidV7Source, type IdSource } from "./ids.ts";
 import { computeSessionStats } from "./session-stats.ts";
 import type {
+  BatchOptions,
+  BatchResult,
   GetEntriesOptions,
   IdConflict,
   SessionChange,
@@ -17,14 +20,6 @@ import { TaskQueue } from "./task-queue.ts";
 
 /** In every JavaScript host; named here because core is typed without one. */
 declare function queueMicrotask(callback: () => void): void;
-
-/** An entry on its way into a storage. */
-export interface EntryRecord {
-  /** The exact text to keep. */
-  readonly json: string;
-  /** What `json` says. */
-  readonly entry: SessionEntry;
-}
 
 /** Nodes that became part of the log, and where. */
 export interface ShownRun<Node extends TreeNode> {
@@ -84,6 +79,11 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
 
   /** The exact JSON text of a node. */
   protected abstract readJson(node: Node): string | Promise<string>;
+
+  /** False when a node is known, without reading its payload, not to hold this text. */
+  protected mayHold(_node: Node, _json: string): boolean {
+    return true;
+  }
 
   /**
    * The entry of a node. Storages that keep parsed entries override it. For a payload that cannot be read it gives the
@@ -181,6 +181,15 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     return written.map((record) => record.entry.id);
   }
 
+  async appendBatch(lines: Iterable<string> | AsyncIterable<string>, options: BatchOptions = {}): Promise<BatchResult> {
+    this.#requireOpen();
+    return appendInSteps(
+      async (records) => (await this.#append(() => this.#dropKnown(records))).length,
+      lines,
+      options,
+    );
+  }
+
   async getEntry(id: string): Promise<SessionEntry | undefined> {
     const node = this.tree.get(id);
     return node === undefined ? undefined : this.readEntry(node);
@@ -276,7 +285,7 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
 
   /** Writes the records that `decide` returns, in the order of the calls, and returns them when they are durable. */
   async #append(decide: () => Promise<readonly EntryRecord[]>): Promise<readonly EntryRecord[]> {
-    if (this.#closing !== undefined) throw new SessionError("closed", "The session storage is closed");
+    this.#requireOpen();
     const { records, written } = await this.#appends.run(async () => {
       const records = await decide();
       const written = records.length === 0 ? Promise.resolve() : this.writeRecords(records);
@@ -289,18 +298,26 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     return records;
   }
 
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw new SessionError("closed", "The session storage is closed");
+  }
+
   async #dropKnown(records: readonly EntryRecord[]): Promise<EntryRecord[]> {
     const fresh: EntryRecord[] = [];
-    const known = new Set<string>();
+    const texts = new Set<string>();
     for (const record of records) {
-      for (const node of this.tree.nodesWithId(record.entry.id)) {
-        const json = await this.#readJsonIfReadable(node);
-        if (json !== undefined) known.add(json);
-      }
-      if (!known.has(record.json)) fresh.push(record);
-      known.add(record.json);
+      if (texts.has(record.json)) continue;
+      texts.add(record.json);
+      if (!(await this.#holds(record))) fresh.push(record);
     }
     return fresh;
+  }
+
+  async #holds({ json, entry }: EntryRecord): Promise<boolean> {
+    for (const node of this.tree.nodesWithId(entry.id)) {
+      if (this.mayHold(node, json) && (await this.#readJsonIfReadable(node)) === json) return true;
+    }
+    return false;
   }
 
   /** Undefined for a payload that does not open: a good copy of it is worth writing. */
@@ -331,6 +348,8 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
   }
 
   #queueNotice(nodes: readonly Node[], repeated: readonly RepeatedId<Node>[], remote: boolean): void {
+    // Those of now: who subscribes later, be it inside a listener, has not been promised this change.
+    const listeners = [...this.#listeners];
     // Payloads may have to be read first; the queue keeps the changes in order meanwhile.
     void this.#notices.run(async () => {
       try {
@@ -338,7 +357,10 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
         const conflicts = await this.#findConflicts(repeated);
         if (added.length + conflicts.length === 0) return;
         const change: SessionChange = { added, remote, ...(conflicts.length === 0 ? {} : { conflicts }) };
-        for (const listener of this.#listeners) callOrReport(() => listener(change));
+        for (const listener of listeners) {
+          // One before it may have stopped it.
+          if (this.#listeners.has(listener)) callOrReport(() => listener(change));
+        }
       } catch (error) {
         reportAsUncaught(error);
       }
@@ -396,32 +418,12 @@ function callOrReport(call: () => void): void {
   }
 }
 
-/** As event targets do: the error is the application's, so it reaches its handler of uncaught errors. */
+/**
+ * As event targets do, in browsers and in Node: the error is the application's, so it reaches its handler of uncaught
+ * errors, which in Node ends the process unless there is one. Swallowing it would hide a view that no longer follows.
+ */
 function reportAsUncaught(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });
-}
-
-/** The record of an entry object: its JSON text as it is now. Throws `invalid_entry`. */
-export function entryToRecord(entry: SessionEntry): EntryRecord {
-  let json: string | undefined;
-  try {
-    json = JSON.stringify(entry);
-  } catch (cause) {
-    throw new SessionError("invalid_entry", `Entry ${entry.id} cannot be written as JSON`, { cause });
-  }
-  return jsonToRecord(json ?? "");
-}
-
-/** The record of an exact JSON text on one line. Throws `invalid_entry` with a message that begins with `complaint`. */
-export function jsonToRecord(json: string, complaint: string = "Not an entry"): EntryRecord {
-  // Session files hold one entry a line; a text that cannot stand there could not be kept as it is.
-  // Two searches for one character cost next to nothing; a regular expression costs as much as parsing does.
-  if (json.includes("\n") || json.includes("\r")) {
-    throw new SessionError("invalid_entry", `${complaint}: the text holds a line break`);
-  }
-  const parsed = parseEntryJson(json);
-  if (!parsed.ok) throw new SessionError("invalid_entry", `${complaint}: ${parsed.error.message}`);
-  return { json, entry: parsed.value };
 }

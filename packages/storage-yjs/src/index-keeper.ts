@@ -1,3 +1,4 @@
+import { type SliceOptions, Slices } from "@coppice/core";
 import {
   INDEX_SNAPSHOT_VERSION,
   type IndexedRecord,
@@ -5,7 +6,6 @@ import {
   IndexSnapshotWriter,
 } from "./index-snapshot.ts";
 import { SealedIndex, type SealedIndexOptions } from "./sealed-index.ts";
-import { type SliceOptions, Slices } from "./slices.ts";
 
 /** Where the index snapshot of a session is kept: derived data, which may vanish at any time. */
 export interface IndexSnapshotStore {

@@ -15,8 +15,6 @@ export { ENTRIES_NAME, MAX_TRANSACTION_BYTES, RecordLog } from "./record-log.ts"
 export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveDeletionSecret, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
-export type { SliceOptions } from "./slices.ts";
-export { Slices } from "./slices.ts";
 export type { UnreadableCounts } from "./unreadable-records.ts";
 export type { EntryConflict } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";

@@ -1,8 +1,8 @@
+import type { Slices } from "@coppice/core";
 import type { EntryNode } from "./entry-node.ts";
 import type { IndexedRecord, IndexSnapshotReader } from "./index-snapshot.ts";
 import type { RecordProblem } from "./record-codec.ts";
 import type { LogChange, LogRecord } from "./record-log.ts";
-import type { Slices } from "./slices.ts";
 
 /** Records that became part of the log side by side, as the index has them. */
 export interface IndexedRun {

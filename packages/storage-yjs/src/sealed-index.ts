@@ -1,7 +1,7 @@
+import type { Slices } from "@coppice/core";
 import * as encoding from "lib0/encoding";
 import { NONCE_BYTES, pureRecordCrypto, type RecordCrypto, TAG_BYTES } from "./record-crypto.ts";
 import { deriveIndexKey, KEY_BYTES, type RoomKeys } from "./room-keys.ts";
-import type { Slices } from "./slices.ts";
 import { encodeText } from "./text-codec.ts";
 
 /** How the index snapshots of one session are sealed. */

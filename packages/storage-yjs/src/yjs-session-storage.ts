@@ -7,6 +7,7 @@ import {
   type SessionHeader,
   type SessionMetadata,
   type ShownRun,
+  Slices,
   TreeSessionStorage,
 } from "@coppice/core";
 import type * as Y from "yjs";
@@ -23,7 +24,7 @@ import { type LogChange, type LogRecord, RecordLog } from "./record-log.ts";
 import { ReplicaLeaf } from "./replica-leaf.ts";
 import type { ResumePlan, ResumePolicy } from "./resume.ts";
 import { HEADER_TYPE, SessionRecords } from "./session-records.ts";
-import { Slices } from "./slices.ts";
+import { encodeText } from "./text-codec.ts";
 import type { UnreadableCounts } from "./unreadable-records.ts";
 import type { YjsSessionStorageOptions } from "./yjs-storage-options.ts";
 
@@ -367,6 +368,10 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
 
   protected override readJson(node: EntryNode): string {
     return this.#payloads.readJson(node);
+  }
+
+  protected override mayHold(node: EntryNode, json: string): boolean {
+    return node.jsonBytes === encodeText(json).length;
   }
 
   protected override readEntry(node: EntryNode): SessionEntry {

@@ -1,11 +1,10 @@
-import type { IdSource } from "@coppice/core";
+import type { IdSource, SliceOptions } from "@coppice/core";
 import type * as Y from "yjs";
 import type { ArrivalOrder } from "./arrival-order.ts";
 import type { OwnLeafStore } from "./device-leaf.ts";
 import type { IndexSnapshotStore } from "./index-keeper.ts";
 import type { RecordCrypto } from "./record-crypto.ts";
 import type { RoomKeys } from "./room-keys.ts";
-import type { SliceOptions } from "./slices.ts";
 
 /** What a session on a Yjs document is opened with. */
 export interface YjsSessionStorageOptions {

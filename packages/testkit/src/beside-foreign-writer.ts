@@ -24,6 +24,7 @@ export function besideForeignWriter(storage: SessionStorage, writer: ForeignWrit
     createEntryId: () => storage.createEntryId(),
     appendEntry: (entry) => beside(() => storage.appendEntry(entry)),
     appendJson: (lines) => beside(() => storage.appendJson(lines)),
+    appendBatch: (lines, options) => beside(() => storage.appendBatch(lines, options)),
     getEntry: (id) => storage.getEntry(id),
     getEntryJson: (id) => storage.getEntryJson(id),
     getLabel: (id) => storage.getLabel(id),

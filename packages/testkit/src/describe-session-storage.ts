@@ -1,7 +1,9 @@
 import { describe } from "vitest";
 import { testAppends } from "./session-storage-appends.ts";
+import { testBatches } from "./session-storage-batches.ts";
 import { testRandomOperations } from "./session-storage-model.ts";
 import { testQueries } from "./session-storage-queries.ts";
+import { testSubscriptions } from "./session-storage-subscriptions.ts";
 import type { SessionStorageFactory } from "./session-storage-under-test.ts";
 import { testWalk } from "./session-walk.ts";
 
@@ -12,6 +14,8 @@ import { testWalk } from "./session-walk.ts";
 export function describeSessionStorage(name: string, factory: SessionStorageFactory): void {
   describe(`SessionStorage contract: ${name}`, () => {
     testAppends(factory);
+    testBatches(factory);
+    testSubscriptions(factory);
     testQueries(factory);
     testWalk(factory);
     testRandomOperations(factory);

@@ -1,5 +1,6 @@
 export { besideForeignWriter } from "./beside-foreign-writer.ts";
 export { describeSessionStorage } from "./describe-session-storage.ts";
+export { exactTexts } from "./exact-texts.ts";
 export type { ForeignWriterOptions } from "./foreign-writer.ts";
 export { createForeignIds, ForeignWriter, isForeignId } from "./foreign-writer.ts";
 export {

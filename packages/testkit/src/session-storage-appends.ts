@@ -1,5 +1,6 @@
 import type { SessionChange, SessionEntry, SessionStorage } from "@coppice/core";
 import { describe, expect, test } from "vitest";
+import { exactTexts } from "./exact-texts.ts";
 import {
   expectCode,
   idsOf,
@@ -123,18 +124,16 @@ export function testAppends(factory: SessionStorageFactory): void {
 
     test("[ST17] an entry's JSON text comes back byte for byte", () =>
       withSession(factory, async ({ storage, reopen }) => {
-        const lines = [
-          '{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"\\u00e9 \\/ é \u2028 🌳"}}',
-          '{ "id":"b", "type":"custom","parentId":"a","timestamp":"t","customType":"n","data":[1.0,1e3,-0,12345678901234567890] }',
-          '{"type":"x","id":"c","parentId":"b","timestamp":"t","10":1,"2":2,"same":1,"same":2,"lone":"\\ud800"}',
-        ];
-        expect(await storage.appendJson(lines)).toEqual(["a", "b", "c"]);
-        const custom = unknownEntry("d", "c", { nested: { list: [null, true, "x"] } });
+        const ids = exactTexts.map(({ id }) => id);
+        const lines = exactTexts.map(({ json }) => json);
+        expect(await storage.appendJson(lines)).toEqual(ids);
+        const custom = unknownEntry("d", "surrogates", { nested: { list: [null, true, "x"] } });
         await storage.appendEntry(custom);
         const expected = [...lines, JSON.stringify(custom)];
         for (const reader of [storage, await reopen()]) {
-          expect(await readTexts(reader, ["a", "b", "c", "d"])).toEqual(expected);
+          expect(await readTexts(reader, [...ids, "d"])).toEqual(expected);
         }
+        expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
       }));
 
     test("[ST18] appendJson leaves out a text that is in the log already and returns the ids it wrote", () =>

@@ -24,6 +24,8 @@ interface ImportedFile {
   readonly written: number;
   /** Entries that were there already. */
   readonly known: number;
+  /** False: it was stopped before the end of the file. */
+  readonly isComplete: boolean;
   readonly skippedLines: readonly LineNote[];
   readonly skippedCount: number;
 }
@@ -60,13 +62,15 @@ export const importCommand: CliCommand = defineCliCommand({
   run: ({ from }, context) =>
     withHome(context, async ({ home, workspace }) => {
       const { output } = context;
+      const signal = context.listenForStop();
       const { paths, rejected, isFolder } = await findFiles(from);
       const outcome: ImportOutcome = { imported: [], failed: [], refused: [] };
       const report = new SaveReport(output, home);
       for (const [index, path] of paths.entries()) {
+        if (signal.aborted) break;
         output.showProgress(`${index + 1} of ${paths.length}: ${path}`);
         try {
-          await importFile(path, workspace, context, report, outcome);
+          await importFile(path, workspace, { ...context, signal }, report, outcome);
         } catch (error) {
           // A single file's own error says more than a count; in a folder the other files go on.
           if (!isFolder) throw error;
@@ -83,9 +87,23 @@ export const importCommand: CliCommand = defineCliCommand({
       await report.wait(workspace);
       if (imported.some((file) => file.written > 0)) report.print();
       output.printJson(toShape("import", { files: imported, failed, waiting: report.waitingEntries }));
+      if (signal.aborted) throwIfStopped(outcome, paths.length);
       throwIfIncomplete(outcome);
     }),
 });
+
+/** Throws `closed` with one sentence that says how far it came, unless nothing was left. */
+function throwIfStopped({ imported, failed }: ImportOutcome, fileCount: number): void {
+  const last = imported.at(-1);
+  const begun = imported.length + failed.length;
+  if (begun === fileCount && last?.isComplete !== false) return;
+  const entries = imported.reduce((sum, file) => sum + file.written + file.known, 0);
+  const files = fileCount === 1 ? "" : ` of ${begun} of ${fileCount} files`;
+  throw new SessionError(
+    "closed",
+    `Stopped: ${entries} entries${files} are in. Run the same command again to go on; what is in stays as it is.`,
+  );
+}
 
 /** Throws `invalid_session` or `invalid_entry` with one sentence that says what was left out. */
 function throwIfIncomplete({ imported, failed, refused }: ImportOutcome): void {
@@ -128,15 +146,17 @@ async function isFolderPath(path: string): Promise<boolean> {
 async function importFile(
   path: string,
   workspace: Workspace,
-  context: CommandContext,
+  context: CommandContext & { readonly signal: AbortSignal },
   report: SaveReport,
   outcome: ImportOutcome,
 ): Promise<void> {
   const file = await readSessionFile(path === standardInput ? context.stdin : path);
   try {
     const fileLines: number[] = [];
-    const { session, written, known, refused } = await workspace.importSession(
-      toImportSource(file, context, fileLines),
+    const { output, signal } = context;
+    const { session, written, known, refused, isComplete } = await workspace.importSession(
+      toImportSource(file, fileLines),
+      { signal, onProgress: (progress) => output.showProgress(`${progress.lines} entries of ${path}`) },
     );
     try {
       const name = await session.storage.getSessionName();
@@ -146,6 +166,7 @@ async function importFile(
         session: toSessionReference({ id: session.id, name }),
         written,
         known,
+        isComplete,
         skippedLines: [...file.report.skipped, ...refusedLines].sort((left, right) => left.line - right.line),
         skippedCount: file.report.skippedCount + refusedLines.length,
       };
@@ -163,11 +184,10 @@ async function importFile(
 }
 
 /** The file as the workspace reads it; `fileLines` gets the number of the line that each entry stands on. */
-function toImportSource(file: SessionFile, { output }: CommandContext, fileLines: number[]): ImportSource {
+function toImportSource(file: SessionFile, fileLines: number[]): ImportSource {
   const readLines = async function* (): AsyncGenerator<string> {
     for await (const { json, line } of file) {
       fileLines.push(line);
-      if (fileLines.length % 1_000 === 0) output.showProgress(`${fileLines.length} entries`);
       yield json;
     }
   };
