@@ -88,6 +88,7 @@ describe("openWorkspace", () => {
     expect(counts).toEqual({
       written: 602,
       known: 0,
+      isComplete: true,
       refused: [
         { line: 601, reason: expect.stringMatching(/^Entry large takes \d+ bytes/) },
         { line: 603, reason: expect.stringMatching(/^is no entry: not JSON/) },

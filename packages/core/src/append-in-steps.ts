@@ -12,12 +12,6 @@ const MAX_STEP_LINES = 128;
 /** A line with its number from 1, and what it says or why it says nothing. */
 type NumberedLine = { readonly line: number } & ({ readonly record: EntryRecord } | { readonly error: SessionError });
 
-/** Why a line cannot be appended. */
-interface Refusal {
-  readonly reason: string;
-  readonly error: SessionError;
-}
-
 /**
  * Appends lines a step after the other, each durable before the next is read, so that memory stays bounded and other
  * appends come between. `append` writes all of the records that are not there yet or, rejecting with `invalid_entry`,
@@ -32,11 +26,13 @@ export async function appendInSteps(
   const progress = { lines: 0, written: 0, known: 0, refused: 0 };
   const slices = new Slices();
 
-  const refuse = ({ line }: NumberedLine, { reason, error }: Refusal): void => {
+  const refuse = (numbered: NumberedLine, error: SessionError): void => {
+    const { line } = numbered;
     if (onRefused === undefined) {
+      const reason = "error" in numbered ? error.message : `cannot be kept: ${error.message}`;
       throw new SessionError("invalid_entry", `Line ${line} ${reason}`, { cause: error });
     }
-    onRefused({ line, reason });
+    onRefused({ line, reason: error.message });
     progress.refused++;
     progress.lines = line;
   };
@@ -50,7 +46,7 @@ export async function appendInSteps(
       progress.lines = step.at(-1)?.line ?? progress.lines;
     } catch (error) {
       if (!(error instanceof SessionError) || error.code !== "invalid_entry") throw error;
-      if (step.length === 1) return refuse(first, { reason: `cannot be kept: ${error.message}`, error });
+      if (step.length === 1) return refuse(first, error);
       // Nothing of it was written; halving finds the line.
       const half = step.length >> 1;
       await appendRecords(step.slice(0, half), records.slice(0, half));
@@ -68,7 +64,7 @@ export async function appendInSteps(
       }
       await appendRecords(good, records);
       [good, records] = [[], []];
-      refuse(numbered, { reason: numbered.error.message, error: numbered.error });
+      refuse(numbered, numbered.error);
     }
     await appendRecords(good, records);
     onProgress?.({ ...progress });

@@ -71,7 +71,7 @@ export interface BatchResult extends BatchProgress {
 export interface RefusedLine {
   /** Counted from 1. */
   readonly line: number;
-  /** What is the matter with it, to be read after "Line 7 ", naming the entry where it has an id. */
+  /** What is the matter with it, naming the entry where it has an id. */
   readonly reason: string;
 }
 

@@ -24,8 +24,8 @@ interface ImportedFile {
   readonly written: number;
   /** Entries that were there already. */
   readonly known: number;
-  /** False: it was stopped before the end of the file. */
-  readonly isComplete: boolean;
+  /** It was stopped before the end of the file; absent otherwise. */
+  readonly isComplete?: false;
   readonly skippedLines: readonly LineNote[];
   readonly skippedCount: number;
 }
@@ -166,7 +166,7 @@ async function importFile(
         session: toSessionReference({ id: session.id, name }),
         written,
         known,
-        isComplete,
+        ...(isComplete ? {} : { isComplete: false }),
         skippedLines: [...file.report.skipped, ...refusedLines].sort((left, right) => left.line - right.line),
         skippedCount: file.report.skippedCount + refusedLines.length,
       };
