@@ -1,8 +1,8 @@
-import { fstatSync, statSync } from "node:fs";
+import { type BigIntStats, fstatSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionError } from "@coppice/core";
-import { assertFreeSpace } from "./free-space.ts";
+import { FreeSpace } from "./free-space.ts";
 import { readMetaPages } from "./meta-pages.ts";
 import { storageGone } from "./storage-errors.ts";
 import { dataFileName } from "./store-folder.ts";
@@ -24,11 +24,16 @@ export class DataFile {
   readonly #folder: string;
   readonly #path: string;
   readonly #handle: FileHandle;
+  /** Which file it is, for as long as it is open. */
+  readonly #identity: Pick<BigIntStats, "ino" | "dev">;
+  readonly #space: FreeSpace;
 
   private constructor(folder: string, path: string, handle: FileHandle) {
     this.#folder = folder;
     this.#path = path;
     this.#handle = handle;
+    this.#identity = fstatSync(handle.fd, { bigint: true });
+    this.#space = new FreeSpace(folder);
   }
 
   /** Takes hold of the file that lmdb has open. */
@@ -56,8 +61,8 @@ export class DataFile {
   #compareWithPath(): "same" | "gone" | "other" {
     const there = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
     if (there === undefined) return "gone";
-    const here = fstatSync(this.#handle.fd, { bigint: true });
-    return there.ino === here.ino && there.dev === here.dev ? "same" : "other";
+    const { ino, dev } = this.#identity;
+    return there.ino === ino && there.dev === dev ? "same" : "other";
   }
 
   /**
@@ -70,7 +75,7 @@ export class DataFile {
   async reserve(bytes: number): Promise<void> {
     const missing = this.#missingBytes(bytes);
     const growth = missing <= 0 ? 0 : missing + reserveAheadBytes;
-    await assertFreeSpace(this.#folder, growth);
+    await this.#space.assert(growth);
     try {
       for (let left = growth; left > 0; left -= pieceBytes) {
         await this.#handle.appendFile(new Uint8Array(Math.min(left, pieceBytes)));
