@@ -190,11 +190,6 @@ export class ReplicaLeaf {
     else this.#place = { leafId };
   }
 
-  /** As `settle`, but the replica stays where it stands. */
-  settleDevice(): void {
-    if (this.#isSynced) this.#deviceLeaf.settle(this.#log());
-  }
-
   /** Forgets what the log held: it is about to be read anew. */
   forgetLog(): void {
     this.#deviceLeaf.forgetLog();

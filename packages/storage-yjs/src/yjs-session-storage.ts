@@ -144,8 +144,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   /**
    * Goes on with another doc of the same room, at once. Records that had to leave the log, given with the places they
    * were sealed for, are appended to it again as they were (same text, device and `n`), except those that the doc says
-   * already. The leaf stays, and what is appended again counts as arrived now; subscribers are told only of entries that
-   * were not there before. Returns the records that do not open. The others are in the doc when the call returns;
+   * already. The leaf stays; one that was opened while they were missing moves to where they leave the device. What is
+   * appended again counts as arrived now; subscribers are told only of entries that were not there before. Returns the records that do not open. The others are in the doc when the call returns;
    * `flushed` is not waited for. Throws `closed`.
    */
   rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
@@ -165,7 +165,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       }),
     );
     this.#index.setCovered(0);
-    this.#leaf.settleDevice();
+    this.#leaf.settle();
     return unreadable;
   }
 

@@ -113,6 +113,14 @@ describe("moving to another doc", () => {
     expect(await storage.getLeafId()).toBe("a");
   });
 
+  it("[YS140] one that was opened while its records were out of the log stands where they leave it", async () => {
+    const { next, setAside } = await makeRebase();
+    const { storage, doc } = await openReplica("laptop", { log: [Y.encodeStateAsUpdate(next)] });
+    expect(await storage.getLeafId()).toBe("b");
+    storage.rebase(doc, setAside);
+    expect([await storage.getLeafId(), storage.getDeviceLeaf()]).toEqual(["a", "a"]);
+  });
+
   it("[YS140] a closed storage moves nowhere", async () => {
     const { storage, next, setAside } = await makeRebase();
     await storage.close();
