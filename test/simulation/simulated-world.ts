@@ -244,7 +244,9 @@ export class SimulatedWorld {
     const positions = new Map(entries.map(({ id }, at) => [id, at]));
     for (const [at, { id, parentId }] of entries.entries()) {
       const parentAt = parentId === null ? undefined : positions.get(parentId);
-      if (parentAt !== undefined && parentAt > at) this.#violate(`${device.name} has entry ${id} before its parent`);
+      // A record that had to be written again stands behind children that the relay had taken before (SPEC CL42).
+      if (parentAt !== undefined && parentAt > at && this.counts.takenPlaces === 0)
+        this.#violate(`${device.name} has entry ${id} before its parent`);
     }
     for (const entry of entries) {
       const isForeign = !this.#isByDevice(entry, device);

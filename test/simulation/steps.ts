@@ -31,7 +31,8 @@ export type Step = { readonly thenMs: number } & (
     }
   /**
    * Somebody else puts a record at the next place of the Yjs client id under which this device last wrote. Not drawn at
-   * random yet: together with a relay that is wiped, what gives way can come to stand before its parent.
+   * random yet: when the message with the device's own record was lost and a later one of it is taken behind the other's,
+   * the acknowledgement's check, which is of the last record alone, covers both.
    */
   | { readonly kind: "take place"; readonly device: number; readonly delayMs: number }
   /** What this device once sent is on the line again, before anything else, when it next connects. */
