@@ -238,6 +238,9 @@ export interface Workspace {
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
   /** As of a session, for the list and every open session. */
   resync(): void;
-  /** Closes every open session, then the workspace; the store stays the caller's. Safe to call twice. */
+  /**
+   * Closes every session that is open or being opened, then the workspace; the store stays the caller's. From the call on
+   * none can be opened, created or imported (`closed`). Safe to call twice.
+   */
   close(): Promise<void>;
 }

@@ -1,4 +1,11 @@
-import { createUuidV7, parseHeaderJson, type RefusedLine, SessionError, type SessionHeader } from "@coppice/core";
+import {
+  createUuidV7,
+  parseEntryJson,
+  parseHeaderJson,
+  type RefusedLine,
+  SessionError,
+  type SessionHeader,
+} from "@coppice/core";
 import {
   deriveDeletionSecret,
   deriveRoomKeys,
@@ -167,16 +174,26 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     const wasOpen = this.#openedById.has(header.id);
     const session = await this.#open(header.id);
     try {
+      const isNewHere = !session.hasBeenFetched;
       // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
-      if (!session.hasBeenFetched) await session.create(source.headerJson);
+      if (isNewHere) await session.create(source.headerJson);
       const leafBefore = session.storage.getReplicaLeaf();
       const refused: RefusedLine[] = [];
-      const { written, known, isComplete } = await session.storage.appendBatch(source.lines, {
+      let lastLine: string | undefined;
+      const readLines = async function* (): AsyncGenerator<string> {
+        for await (const line of source.lines) {
+          lastLine = line;
+          yield line;
+        }
+      };
+      const { written, known, isComplete } = await session.storage.appendBatch(readLines(), {
         ...options,
         // One line that is no entry must not keep the others out.
         onRefused: (line) => refused.push(line),
       });
-      if (written > 0) await keepOwnBranch(session, leafBefore);
+      if (!isNewHere) {
+        if (written > 0) await keepOwnBranch(session, leafBefore);
+      } else if (isComplete && lastLine !== undefined) await standAtEnd(session, lastLine);
       // Listed last: another device that opens it now finds the room complete, or about to be.
       await this.#list(header, await session.storage.getSessionName());
       return { session, written, known, refused, isComplete };
@@ -226,7 +243,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
 
   async #close(): Promise<void> {
     const closed = await Promise.allSettled(
-      [...this.#openedById.values()].map(async (session) => (await session).close()),
+      [...this.#openedById.values()].map(async (opening) => {
+        // One that could not be opened has nothing to close, and whoever opens it hears of that.
+        const session = await opening.catch(() => undefined);
+        await session?.close();
+      }),
     );
     this.#copyWatch.close();
     await this.#changingIdentity;
@@ -255,6 +276,9 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
 
   /** The session while it is open; one that is being closed is opened anew once its log is free. */
   #open(sessionId: string): Promise<OpenedSession> {
+    if (this.#closing !== undefined)
+      // Nobody would close it: its socket would keep the process alive.
+      return Promise.reject(new SessionError("closed", "The workspace is closed; open it again to open a session."));
     const open = this.#openedById.get(sessionId);
     if (open !== undefined) return open;
     const opening = Promise.resolve(this.#closingById.get(sessionId)).then(() => this.#openNow(sessionId));
@@ -362,6 +386,20 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #notify(change: "sessions" | "status" | "device"): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+/**
+ * A session that an import brought to this device is gone on with where the file ends. Another device that imports the
+ * file at the same moment may have written any part of it first, so this device's own last record does not tell. A last
+ * line that is no entry of the session says nothing.
+ */
+async function standAtEnd({ storage, session }: OpenedSession, lastLine: string): Promise<void> {
+  const parsed = parseEntryJson(lastLine);
+  if (!parsed.ok) return;
+  const entry = parsed.value;
+  const end = entry.type === "leaf" ? entry.targetId : entry.id;
+  if (end === (await storage.getLeafId())) return;
+  if (end === null || (await storage.getEntry(end)) !== undefined) await session.moveTo(end);
 }
 
 /**

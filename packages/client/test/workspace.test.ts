@@ -147,6 +147,25 @@ describe("openWorkspace", () => {
     expect(failing.openLogs).toBe(0);
   });
 
+  it("[WS9] a workspace that is closing opens nothing more, and closes what is being opened", async () => {
+    const { id } = await workspace.createSession({ cwd: "/" });
+    await closeAll();
+    await openAll();
+    const counting = new StoreWithFailingReads(store);
+    const another = await openWorkspace({ store: counting, device, workspaceKey });
+    const opening = another.openSession(id);
+    const closing = another.close();
+    const closed = { code: "closed" };
+    await expect(another.createSession({ cwd: "/" })).rejects.toMatchObject(closed);
+    await expect(another.importSession({ headerJson: JSON.stringify(header), lines: [] })).rejects.toMatchObject(
+      closed,
+    );
+    await opening;
+    await closing;
+    await expect(another.openSession(id)).rejects.toMatchObject(closed);
+    expect(counting.openLogs).toBe(0);
+  });
+
   it("[WS8] the listed name follows the session's own", async () => {
     const { session, id } = await workspace.createSession({ cwd: "/home/user", name: "before" });
     const renamed = new Promise<void>((resolve) => {
