@@ -25,6 +25,9 @@ async function run(scenario: Scenario): Promise<SimulatedWorld> {
 
 afterAll(() => time.stop());
 
+/** Of so many worlds each kind of event happens in some, whatever the seed. */
+const minRunsThatSeeAll = 20;
+
 describe("a simulated world", () => {
   const settings = readSimulationSettings();
 
@@ -42,7 +45,9 @@ describe("a simulated world", () => {
       );
       const { takenPlaces, givenWay, ...happened } = total;
       expect([takenPlaces, givenWay]).toEqual([0, 0]);
-      for (const count of Object.values(happened)) expect(count).toBeGreaterThan(0);
+      // A few worlds cannot see everything.
+      if (settings.numRuns < minRunsThatSeeAll) return;
+      expect(Object.entries(happened).filter(([, count]) => count === 0)).toEqual([]);
     },
     simulationTimeoutMs(settings, maxRunMs),
   );

@@ -1,6 +1,9 @@
 import type { AgentMessageLike, SessionEntry } from "@coppice/core";
 import { firstPrintableLine, toPrintableLine } from "./terminal-text.ts";
 
+/** The end of an id, which `move` and `show --branch` accept; the beginning of a UUIDv7 is mostly time. */
+export const shownIdChars = 8;
+
 /** An entry as one line of a tree or a log. */
 export interface EntryLine {
   /** Who speaks, one character: `u` user, `a` assistant, `t` tool result, `s` system, `b` shell command; others by their first letter. */
@@ -55,7 +58,10 @@ export function describeEntry(entry: SessionEntry): EntryLine {
     case "leaf":
       return {
         mark: "→",
-        text: entry.targetId === null ? "moved before the first entry" : `moved to ${entry.targetId}`,
+        text:
+          entry.targetId === null
+            ? "moved before the first entry"
+            : `moved to ${toPrintableLine(entry.targetId).slice(-shownIdChars)}`,
       };
     case "usage":
       return { mark: "·", text: toPrintableLine(`usage of ${entry.provider}/${entry.model}`) };

@@ -183,10 +183,15 @@ class RelayServer implements Relay {
         logger: this.#logger.child({ room: roomName }),
         enter: () => this.#enter(request, roomName),
       });
-      this.#connections.set(socket, connection);
-      socket.on("close", () => this.#connections.delete(socket));
+      this.#keep(socket, connection);
       this.#watchUnfinished(transport, socket, connection);
     });
+  }
+
+  /** Apart from `#upgrade`: a listener made there would hold the request, with its headers, as long as the connection. */
+  #keep(socket: WebSocket, connection: Connection): void {
+    this.#connections.set(socket, connection);
+    socket.on("close", () => this.#connections.delete(socket));
   }
 
   #watchUnfinished(transport: Duplex, socket: WebSocket, connection: Connection): void {
@@ -276,5 +281,6 @@ function answerRequest(
   else if (path === "/readyz") {
     const problem = describeReadiness();
     answer(problem === undefined ? 200 : 503, `${problem ?? "ready"}\n`);
-  } else answer(200, "This is a Coppice relay. Its rooms are reached by websocket.\n");
+  } else if (path === "/") answer(200, "This is a Coppice relay. Its rooms are reached by websocket.\n");
+  else answer(404, "There is nothing here: / , /healthz and /readyz answer, rooms are reached by websocket.\n");
 }

@@ -139,8 +139,9 @@ test("[RL3] rooms know nothing of each other", async () => {
 test("[RL4] HTTP gets a short plain answer, and other methods none", async () => {
   const { relay } = await startRelay();
   const url = relay.url.replace("ws:", "http:");
-  const answer = await fetch(`${url}/room`);
+  const answer = await fetch(url);
   expect(answer.status).toBe(200);
+  for (const path of ["/room", "/health", "/metrics"]) expect((await fetch(`${url}${path}`)).status).toBe(404);
   expect(answer.headers.get("content-type")).toContain("text/plain");
   expect((await answer.text()).length).toBeLessThan(200);
   expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);

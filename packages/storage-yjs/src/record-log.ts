@@ -1,4 +1,4 @@
-import { insertAt } from "@coppice/core";
+import { insertAt, SessionError } from "@coppice/core";
 import * as Y from "yjs";
 import type { PreparedRecord, RecordPlace } from "./record-codec.ts";
 
@@ -57,8 +57,15 @@ export class RecordLog {
   /** Where the record stood that was placed last, at that moment: a place to look first. */
   #lastPlaced = -1;
 
-  /** Reads the doc, calls `onChange` once with what it holds already (if anything), then after each transaction that adds records. */
+  /** Throws `version_mismatch` for the doc of another copy of yjs. Reads the doc, calls `onChange` once with what it holds already (if anything), then after each transaction that adds records. */
   constructor(doc: Y.Doc, onChange: (change: LogChange) => void) {
+    if (!(doc instanceof Y.Doc)) {
+      // The other copy's items are none of this one's: all would seem well until the next open finds no record.
+      throw new SessionError(
+        "version_mismatch",
+        "The doc was made by another copy of yjs than the one @coppice/storage-yjs uses; install yjs once (`npm ls yjs` shows the copies)",
+      );
+    }
     this.#doc = doc;
     this.#array = doc.getArray(ENTRIES_NAME);
     this.#onChange = onChange;

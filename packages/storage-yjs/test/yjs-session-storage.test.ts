@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { type SessionChange, type SessionEntry, SessionError } from "@coppice/core";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
@@ -6,6 +8,7 @@ import { RecordCodec } from "../src/record-codec.ts";
 import { pureRecordCrypto } from "../src/record-crypto.ts";
 import { MAX_TRANSACTION_BYTES } from "../src/record-log.ts";
 import { deriveRoomKeys } from "../src/room-keys.ts";
+import { YjsSessionStorage } from "../src/yjs-session-storage.ts";
 import { headerText, messageContent, testKey } from "./helpers.ts";
 import {
   appendChain,
@@ -533,4 +536,15 @@ describe("the cache of payloads", () => {
     expect(first).toEqual(message("e1", null));
     expect(again).toBe(first);
   });
+});
+
+test("[YS150] the doc of another copy of yjs is refused", async () => {
+  // The CommonJS build of yjs is another copy than the one modules import.
+  const require = createRequire(import.meta.url);
+  const other = require(join(dirname(require.resolve("yjs")), "yjs.cjs")) as typeof Y;
+  expect(other.Doc).not.toBe(Y.Doc);
+  const doc = new other.Doc();
+  const opened = YjsSessionStorage.open({ doc, sessionId, keys: roomKeys, deviceId: "device-a", synced: true });
+  expect(await codeOf(opened)).toBe("version_mismatch");
+  expect(doc.store.clients.size).toBe(0);
 });

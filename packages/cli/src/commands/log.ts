@@ -1,13 +1,11 @@
 import type { SessionEntry } from "@coppice/core";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { describeEntry } from "../entry-line.ts";
+import { describeEntry, shownIdChars } from "../entry-line.ts";
 import { toDeviceReference, toSessionReference, toShape } from "../json-shapes.ts";
 import { findSession, withHome } from "../open-home.ts";
 import { cutToColumns, toPrintableLine } from "../terminal-text.ts";
 
 const deviceColumns = 12;
-/** The end of an id, which `move` and `show --branch` accept; the beginning of a UUIDv7 is mostly time. */
-const shownIdChars = 8;
 
 /** `coppice log`: all entries in append order. */
 export const logCommand: CliCommand = defineCliCommand({
@@ -15,9 +13,12 @@ export const logCommand: CliCommand = defineCliCommand({
   summary: "List all entries in the order every device agrees on, moves included",
   args: {
     session: { type: "positional", required: true, description: "The session" },
-    raw: { type: "boolean", description: "Print the exact JSON text of each entry, one per line" },
+    raw: {
+      type: "boolean",
+      description: "Print the exact JSON text of each entry, one per line, without the session's header",
+    },
   },
-  examples: ["coppice log 'Fix the flaky login test'", "coppice log 3f2a --raw > session.jsonl"],
+  examples: ["coppice log 'Fix the flaky login test'", "coppice log 3f2a --raw > entries.jsonl"],
   run: ({ session: reference, raw }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
