@@ -1,7 +1,7 @@
 import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 
 /** Whether the write that is the last one still reaches the disk. */
-export type LastWrite = "kept" | "lost";
+type LastWrite = "kept" | "lost";
 
 /** A store of a process that is killed at one of its writes: from then on nothing of what it does reaches the disk. */
 export interface MortalStore extends UpdateStore {

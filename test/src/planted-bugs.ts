@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 /** One change of a source file: `original` stands in it exactly once. */
-export interface SourceReplacement {
+interface SourceReplacement {
   /** From the root of the repository. */
   readonly file: string;
   readonly original: string;

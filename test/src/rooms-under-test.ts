@@ -12,10 +12,10 @@ import { WebSocket } from "ws";
 import * as Y from "yjs";
 
 /** What every device of these tests shares. */
-export const workspaceKey: Uint8Array = new Uint8Array(32).fill(5);
+const workspaceKey: Uint8Array = new Uint8Array(32).fill(5);
 
 /** Quick times: a test waits for what they bring about. */
-export const quickTimings = { maxReconnectDelayMs: 100, resendAfterMs: 1_000, resyncIntervalMs: 2_000 };
+const quickTimings = { maxReconnectDelayMs: 100, resendAfterMs: 1_000, resyncIntervalMs: 2_000 };
 
 /** Everything a test opens, closed in the reverse order. */
 export class Cleanup {

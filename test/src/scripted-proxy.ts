@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer, WebSocket as WsClient } from "ws";
 
 /** Which way a message goes. */
-export type Direction = "up" | "down";
+type Direction = "up" | "down";
 
 /** A relay's address with a network in front of it that does what a test says. */
 export interface ScriptedProxy {

@@ -15,7 +15,7 @@ export interface StockClient {
 }
 
 /** Messages of a stock client, since it was opened. */
-export interface StockTraffic {
+interface StockTraffic {
   sent: number;
   received: number;
   /** Of both: what is not about cursors or signs of life. */

@@ -32,7 +32,7 @@ export function remarkResumed(output: Output, plan: ResumePlan, deviceNames: Rea
 }
 
 /** `continued on phone: 3 entries`; undefined when the device stays where it stands. */
-export function describeResumed(plan: ResumePlan, deviceNames: ReadonlyMap<string, string>): string | undefined {
+function describeResumed(plan: ResumePlan, deviceNames: ReadonlyMap<string, string>): string | undefined {
   if (plan.kind === "stay") return undefined;
   const names = plan.deviceIds.map((id) => toPrintableLine(deviceNames.get(id) ?? id)).join(", ");
   if (plan.kind === "latest") return `went to where ${names} worked last`;

@@ -1,7 +1,7 @@
 import type { WebSocketConstructor } from "./workspace-types.ts";
 
 /** What a socket may offer beyond the standard; `ws` does, a browser does not. */
-export type CountingSocket = WebSocket & {
+type CountingSocket = WebSocket & {
   /** All bytes of the connection so far, those of a message still under way included. */
   readonly bytesReceived?: number | undefined;
   /** Ends a dead connection without waiting for the other side. */

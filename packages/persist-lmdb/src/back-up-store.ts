@@ -1,9 +1,10 @@
-import { access, mkdir, open, rename, rm } from "node:fs/promises";
+import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionError } from "@coppice/core";
 import { Environment } from "./environment.ts";
 import { describeReadError } from "./storage-errors.ts";
 import { dataFileName, syncFolder } from "./store-folder.ts";
+import { syncFile } from "./sync-file.ts";
 
 /** Where a store is and where its copy goes. */
 export interface BackupOptions {
@@ -50,14 +51,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, "r+");
-  try {
-    await handle.chmod(0o600);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

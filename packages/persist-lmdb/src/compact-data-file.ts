@@ -1,10 +1,11 @@
 import { fstatSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { mkdir, open, rm, stat } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionError } from "@coppice/core";
 import { Environment } from "./environment.ts";
 import { assertFreeSpace } from "./free-space.ts";
 import { dataFileName, lockFileName, syncFolder } from "./store-folder.ts";
+import { syncFile } from "./sync-file.ts";
 
 /** A file with less than this free is left as it is: what was freed is used again. */
 const maxFreeShare = 0.2;
@@ -89,14 +90,4 @@ function isClosedInThisProcess(path: string): boolean {
       return true;
     }
   });
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, "r+");
-  try {
-    await handle.chmod(0o600);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

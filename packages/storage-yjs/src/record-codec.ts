@@ -139,7 +139,13 @@ export class RecordCodec {
     // Near the limit room matters more than hiding the last few percent of a length.
     const isPadded = this.#pad && unpadded + padding <= MAX_RECORD_BYTES;
     const byteLength = isPadded ? unpadded + padding : unpadded;
-    if (byteLength > MAX_RECORD_BYTES || json.length > MAX_JSON_BYTES) {
+    if (json.length > MAX_JSON_BYTES) {
+      throw new SessionError(
+        "invalid_entry",
+        `Entry ${content.id} has ${json.length} bytes of JSON; an entry has at most ${MAX_JSON_BYTES}`,
+      );
+    }
+    if (byteLength > MAX_RECORD_BYTES) {
       throw new SessionError(
         "invalid_entry",
         `Entry ${content.id} takes ${byteLength} bytes; a record holds at most ${MAX_RECORD_BYTES}`,
