@@ -20,10 +20,12 @@ export class PayloadCache<Key, Payload> {
     return slot.payload;
   }
 
-  /** Keeps a payload that took so many bytes to store; one that is larger than the whole cache is not kept. */
+  /** Keeps a payload that took so many bytes to store; one that is larger than the whole cache is not kept and costs no other its place. */
   set(key: Key, payload: Payload, bytes: number): void {
-    this.#bytes += bytes - (this.#slotsByKey.get(key)?.bytes ?? 0);
+    this.#bytes -= this.#slotsByKey.get(key)?.bytes ?? 0;
     this.#slotsByKey.delete(key);
+    if (bytes > this.#maxBytes) return;
+    this.#bytes += bytes;
     this.#slotsByKey.set(key, { payload, bytes });
     for (const [oldestKey, oldest] of this.#slotsByKey) {
       if (this.#bytes <= this.#maxBytes) break;
