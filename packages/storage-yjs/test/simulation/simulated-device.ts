@@ -47,6 +47,8 @@ export class SimulatedDevice {
   #arrivals = new ArrivalOrder();
   /** The order of arrival as it was when the log was merged last: a merged update has none. */
   #storedArrivals: Uint8Array | undefined;
+  /** What the log was merged into last. */
+  mergedUpdate: Uint8Array | undefined;
   readonly #isIndexKept: boolean;
   snapshotsRead = 0;
 
@@ -187,6 +189,7 @@ export class SimulatedDevice {
     if (last === undefined) return;
     this.#storedArrivals = this.#arrivals.encode();
     const update = Y.mergeUpdates(flushed.map((logged) => logged.update));
+    this.mergedUpdate = update;
     this.#log = [{ ...last, update, isOwn: false }, ...this.#log.slice(flushed.length)];
   }
 

@@ -25,6 +25,8 @@ export interface SimulationCounts {
   forks: number;
   disconnects: number;
   restarts: number;
+  /** Restarts on a merged log whose entries had arrived in another order than they stand in: the merged log does not tell. */
+  restartsOnMixedMerge: number;
   crashes: number;
   entriesLostUnsaved: number;
   splitUpdates: number;
@@ -44,6 +46,7 @@ export function createCounts(): SimulationCounts {
     forks: 0,
     disconnects: 0,
     restarts: 0,
+    restartsOnMixedMerge: 0,
     crashes: 0,
     entriesLostUnsaved: 0,
     splitUpdates: 0,
@@ -212,9 +215,20 @@ export class Simulation {
   /** Stopped and started again with nothing lost: everything has arrived in the order in which it had arrived before. */
   async #restart(device: SimulatedDevice, pick: number): Promise<void> {
     const arrivedIds = await device.readArrivedIds();
+    if (this.#hasMixedMerge(device, arrivedIds)) this.#counts.restartsOnMixedMerge++;
     await device.close();
     await device.open(this.#newClientId(pick));
     expect(await device.readArrivedIds(), `order of arrival at ${device.deviceId}`).toEqual(arrivedIds);
+  }
+
+  /** Whether entries of the device's merged log arrived in another order than the one it gives them. */
+  #hasMixedMerge({ mergedUpdate }: SimulatedDevice, arrivedIds: readonly string[]): boolean {
+    if (mergedUpdate === undefined) return false;
+    const doc = new Y.Doc();
+    Y.applyUpdate(doc, mergedUpdate);
+    const mergedIds = new Set(this.#oracle.read(doc).nodes.map(({ id }) => id));
+    const inOrderOfArrival = arrivedIds.filter((id) => mergedIds.has(id));
+    return [...mergedIds].some((id, position) => id !== inOrderOfArrival[position]);
   }
 
   /** What was not flushed is partly gone: the first few updates may have reached the disk. */

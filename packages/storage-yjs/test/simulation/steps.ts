@@ -36,7 +36,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   stepOf(8, "append"),
   stepOf(1, "append-undurable", "die-appending"),
   stepOf(8, "append-elsewhere", "branch", "move", "move-to-root", "label", "rename"),
-  stepOf(1, "fork", "compact"),
+  stepOf(1, "fork"),
+  stepOf(3, "compact"),
   stepOf(5, "connect"),
   stepOf(3, "disconnect", "restart", "crash"),
   {
