@@ -74,6 +74,34 @@ export async function runCoppice(args: readonly string[], options: RunOptions = 
   return { ...ended, stdout };
 }
 
+/**
+ * Runs a command that reads `input` and sends it a signal in the middle: when it has read the first half, and before
+ * it is given the second. Standard input then stays open, as that of a program that has not noticed.
+ */
+export async function interruptCoppice(
+  args: readonly string[],
+  input: string,
+  signal: NodeJS.Signals,
+): Promise<CommandResult> {
+  const child = startProcess(args, {});
+  const { stdin } = child;
+  if (stdin === null) throw new Error("The command's stdin is not a pipe.");
+  let stdout = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  const ended = waitForEnd(child);
+  // It goes away without having read everything.
+  stdin.on("error", () => undefined);
+  const half = input.length >> 1;
+  await new Promise<void>((resolve) => {
+    stdin.write(input.slice(0, half), () => resolve());
+  });
+  child.kill(signal);
+  stdin.write(input.slice(half));
+  return { ...(await ended), stdout };
+}
+
 /** Runs `coppice` with `--json` and settles with what it printed; throws when it failed. */
 async function runCoppiceJson(args: readonly string[], options?: RunOptions): Promise<JsonLine> {
   const result = await runCoppice([...args, "--json"], options);
