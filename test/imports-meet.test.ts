@@ -88,6 +88,7 @@ describe("two devices that import one file at once", () => {
   it("[WS12] both stand where the file ends, also the one that finds every entry there already", async () => {
     const session = await importWhileAnotherDoes(lines, 0);
     expect(await session.storage.getLeafId()).toBe("d");
+    expect(await session.storage.findEntries("leaf")).toEqual([]);
     const id = await session.session.appendMessage({ role: "user", content: "and on" });
     expect((await session.storage.getEntry(id))?.parentId).toBe("d");
   });
@@ -96,6 +97,7 @@ describe("two devices that import one file at once", () => {
     const long = Array.from({ length: 600 }, (_, at) => entry(`e${at}`, at === 0 ? null : `e${at - 1}`));
     const session = await importWhileAnotherDoes(long, 512);
     expect(await session.storage.getLeafId()).toBe("e599");
+    expect((await session.storage.getEntries()).map(({ id }) => id)).toEqual(long.map((_, at) => `e${at}`));
   });
 
   it("[WS12] where the file moved back to, the device stands", async () => {

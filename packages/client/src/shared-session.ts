@@ -159,6 +159,12 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.#cursors.update();
   }
 
+  /** Makes an entry the device's leaf without a move in the log; the cursor shows it. */
+  async standAt(leafId: string | null): Promise<void> {
+    await this.storage.standAt(leafId);
+    this.#cursors.update();
+  }
+
   get hasBeenFetched(): boolean {
     return this.#isSynced;
   }

@@ -391,15 +391,16 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
 /**
  * A session that an import brought to this device is gone on with where the file ends. Another device that imports the
  * file at the same moment may have written any part of it first, so this device's own last record does not tell. A last
- * line that is no entry of the session says nothing.
+ * line that is no entry of the session says nothing. No move is written: the log stays that of the file.
  */
-async function standAtEnd({ storage, session }: OpenedSession, lastLine: string): Promise<void> {
+async function standAtEnd(session: OpenedSession, lastLine: string): Promise<void> {
   const parsed = parseEntryJson(lastLine);
   if (!parsed.ok) return;
   const entry = parsed.value;
   const end = entry.type === "leaf" ? entry.targetId : entry.id;
+  const { storage } = session;
   if (end === (await storage.getLeafId())) return;
-  if (end === null || (await storage.getEntry(end)) !== undefined) await session.moveTo(end);
+  if (end === null || (await storage.getEntry(end)) !== undefined) await session.standAt(end);
 }
 
 /**

@@ -102,6 +102,13 @@ export class DeviceLeaf {
     this.#keep(this.#toStored(leafId, sinceRecordId));
   }
 
+  /** Stores a place as that of the device, until its next record. */
+  standAt(leafId: string | null, log: LeafLog): void {
+    this.#isSettled = true;
+    const ownLast = this.#findLastOf(this.#deviceIds[0] ?? "", log);
+    this.#keep({ ...this.#toStored(leafId, undefined), ownRecordId: ownLast?.id ?? null });
+  }
+
   #keep(toStore: StoredLeaf): void {
     this.#stored = toStore;
     this.#saved = this.#store?.write(toStore) ?? Promise.resolve();

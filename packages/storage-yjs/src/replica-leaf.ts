@@ -96,6 +96,14 @@ export class ReplicaLeaf {
     return this.#isSynced ? this.#deviceLeaf.find(this.#log()) : null;
   }
 
+  /** Stands at an entry that is here, or before the first one, without a record of it. `saved` tells when it is durable. */
+  standAt(leafId: string | null): void {
+    this.requireSynced();
+    this.#place = undefined;
+    this.#deviceLeaf.standAt(leafId, this.#log());
+    this.#view.setLeafId(leafId);
+  }
+
   /** Shows another place for a while. False, and nothing happens, when it has not arrived or there is no leaf. */
   lookAt(leafId: string | null): boolean {
     if (!this.#isSynced || (leafId !== null && !this.#view.getTree().has(leafId))) return false;

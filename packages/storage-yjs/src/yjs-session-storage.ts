@@ -237,6 +237,17 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   }
 
   /**
+   * Stands at an entry (null: before the first one) without writing a `leaf` entry, as the device's leaf until its next
+   * record: for a session whose entries were brought here, where the last of them is the place to go on. Settles when it
+   * is durable; rejects with `not_synced`, and with `not_found` for an unknown entry.
+   */
+  async standAt(leafId: string | null): Promise<void> {
+    if (leafId !== null && !this.tree.has(leafId)) throw new SessionError("not_found", `Entry ${leafId} not found`);
+    this.#leaf.standAt(leafId);
+    await this.#leaf.saved();
+  }
+
+  /**
    * Shows another place for a while, as one does who follows another device: `getLeafId` and the next append go by it,
    * and nothing is written, so that the place of the device stays what it was. It ends with `lookBack` and with the
    * first append or move, which makes the place of that one the leaf. False, and nothing happens, for an entry that has

@@ -366,4 +366,18 @@ describe("looking elsewhere", () => {
     expect(b.storage.lookAt("a1")).toBe(false);
     expect(b.storage.getPlace()).toBeNull();
   });
+
+  test("[YS97] a place taken without a record holds across a reopen, until the device's next record", async () => {
+    const a = await createReplica("device-a");
+    await appendChain(a, "a1", "a2", "a3");
+    await a.storage.standAt("a1");
+    expect(await a.storage.getLeafId()).toBe("a1");
+    const again = await reopenReplica("device-a", a);
+    expect(await again.storage.getLeafId()).toBe("a1");
+    expect(await logIds(again)).toEqual(["a1", "a2", "a3"]);
+    await appendChain(again, "a4");
+    expect((await again.storage.getEntry("a4"))?.parentId).toBe("a1");
+    expect(await (await reopenReplica("device-a", again)).storage.getLeafId()).toBe("a4");
+    await expect(again.storage.standAt("nowhere")).rejects.toThrow("not found");
+  });
 });
