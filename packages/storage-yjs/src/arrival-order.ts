@@ -102,6 +102,19 @@ export class ArrivalOrder {
     }
   }
 
+  /**
+   * Forgets what a doc does not hold. An order that was saved before a crash may speak of records that were never durable;
+   * when they come again they arrive then.
+   */
+  forgetMissing(doc: Y.Doc): void {
+    const missing = new Map<number, number>();
+    for (const clientId of this.#arrivalsByClient.keys()) {
+      const held = Y.getState(doc.store, clientId);
+      if (held < this.#nextClock(clientId)) missing.set(clientId, held);
+    }
+    this.forget(missing);
+  }
+
   /** Whether everything that is known to have arrived in `other` is known here too. */
   covers(other: ArrivalOrder): boolean {
     return [...other.#arrivalsByClient.keys()].every(

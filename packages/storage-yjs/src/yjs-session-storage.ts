@@ -107,6 +107,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     });
     this.#index = new IndexKeeper(options.indexSnapshot, { sessionId, keys, crypto }, options.slices ?? {});
     this.#arrivals = options.arrivals ?? new ArrivalOrder();
+    this.#arrivals.forgetMissing(doc);
     // Before the log: a change is told when its arrival is known.
     this.#stopArrivals = options.arrivals === undefined ? this.#arrivals.follow(doc) : () => undefined;
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));

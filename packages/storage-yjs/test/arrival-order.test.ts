@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
 import { ArrivalOrder } from "../src/arrival-order.ts";
-import { bytesToHex, hexToBytes } from "./helpers.ts";
-import { appendChain, createReplica, deliver, openReplica } from "./replica.ts";
+import { bytesToHex, headerText, hexToBytes } from "./helpers.ts";
+import { appendChain, createReplica, deliver, openReplica, sessionId } from "./replica.ts";
 
 interface Place {
   readonly clientId: number;
@@ -136,5 +136,26 @@ describe("arrival order", () => {
     expect((await reopened.storage.getEntries()).map(({ id }) => id)).not.toEqual(["a1", "a2", "b1", "a3"]);
     await appendChain(reopened, "a4");
     expect(await idsAfter(reopened, 3)).toEqual(["a3", "a4"]);
+  });
+
+  test("[YS62] what a crash took arrives when it comes again", async () => {
+    const a = await createReplica("device-a");
+    await appendChain(a, "a1");
+    const order = new ArrivalOrder();
+    const b = await openReplica("device-b");
+    const stop = order.follow(b.doc);
+    const durable = [...b.log];
+    deliver(a, b);
+    stop();
+    // Saved with what was delivered; the crash takes that from the log.
+    const arrivals = ArrivalOrder.decode(order.encode());
+    const again = await openReplica("device-b", { log: durable, arrivals });
+    arrivals?.follow(again.doc);
+    again.doc.clientID = 7;
+    await again.storage.create(headerText(sessionId));
+    await appendChain(again, "b1");
+    deliver(a, again);
+    const ids = (await again.storage.getEntries({ afterEntrySeq: 0 })).map(({ id }) => id);
+    expect(ids).toEqual(["b1", "a1"]);
   });
 });
