@@ -46,12 +46,13 @@ export class ArrivalKeeper {
 
   /**
    * To be called before updates are merged; settles when the order is durable. False when another process has seen
-   * records that are not here yet: its order must not be lost.
+   * records that are not here yet: its order must not be lost. Records from `firstUnsaved` on, by client id, are left
+   * out: a crash may take them, and then they arrive when they come again.
    */
-  async write(): Promise<boolean> {
+  async write(firstUnsaved: () => ReadonlyMap<number, number>): Promise<boolean> {
     const stored = await readOrder(this.#store);
     if (stored !== undefined && !this.order.covers(stored)) return false;
-    await this.#store?.write(this.order.encode());
+    await this.#store?.write(this.order.encodeWithout(firstUnsaved()));
     return true;
   }
 

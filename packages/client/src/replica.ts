@@ -92,7 +92,7 @@ export class Replica {
     this.#coverage = coverage;
     this.#arrivals = arrivals;
     this.#setAside = setAside;
-    this.#compaction = new LogCompaction(options.log, () => arrivals.write());
+    this.#compaction = new LogCompaction(options.log, () => arrivals.write(() => this.#queue.firstUnsavedClocks()));
     if (options.clientId !== undefined) this.doc.clientID = options.clientId;
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),

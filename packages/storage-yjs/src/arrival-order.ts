@@ -69,6 +69,15 @@ export class ArrivalOrder {
     });
   }
 
+  /** As `encode`, without records from these clocks on, by client id: those that are not durable yet. */
+  encodeWithout(fromByClient: ReadonlyMap<number, number>): Uint8Array {
+    if (fromByClient.size === 0) return this.encode();
+    const copy = new ArrivalOrder();
+    for (const ranges of this.#batches) copy.#addBatch(ranges);
+    copy.forget(fromByClient);
+    return copy.encode();
+  }
+
   /** Takes note of what a doc holds and is not yet known to have arrived, as one batch. */
   addNew(doc: Y.Doc): void {
     const ranges: ArrivedRange[] = [];

@@ -158,4 +158,21 @@ describe("arrival order", () => {
     const ids = (await again.storage.getEntries({ afterEntrySeq: 0 })).map(({ id }) => id);
     expect(ids).toEqual(["b1", "a1"]);
   });
+
+  test("[YS62] an order is written without what is not durable", async () => {
+    const a = await createReplica("device-a");
+    const order = new ArrivalOrder();
+    order.follow(a.doc);
+    await appendChain(a, "a1", "a2");
+    const whole = ArrivalOrder.decode(order.encode());
+    const durable = ArrivalOrder.decode(order.encodeWithout(new Map([[a.doc.clientID, 2]])));
+    expect(whole?.covers(order)).toBe(true);
+    expect(durable?.covers(order)).toBe(false);
+    expect(order.encodeWithout(new Map())).toEqual(order.encode());
+    const before = new ArrivalOrder();
+    const doc = new Y.Doc();
+    for (const update of a.log.slice(0, 2)) Y.applyUpdate(doc, update);
+    before.addNew(doc);
+    expect(durable?.encode()).toEqual(before.encode());
+  });
 });

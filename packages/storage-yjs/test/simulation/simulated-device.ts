@@ -187,10 +187,17 @@ export class SimulatedDevice {
     const flushed = this.#log.filter(({ seq }) => seq <= this.#durableSeq);
     const last = flushed.at(-1);
     if (last === undefined) return;
-    this.#storedArrivals = this.#arrivals.encode();
+    this.#storedArrivals = this.#arrivals.encodeWithout(this.#firstUndurableClocks(flushed));
     const update = Y.mergeUpdates(flushed.map((logged) => logged.update));
     this.mergedUpdate = update;
     this.#log = [{ ...last, update, isOwn: false }, ...this.#log.slice(flushed.length)];
+  }
+
+  #firstUndurableClocks(flushed: readonly { update: Uint8Array }[]): Map<number, number> {
+    const durable = new Y.Doc();
+    for (const { update } of flushed) Y.applyUpdate(durable, update);
+    const clientIds = [...this.doc.store.clients.keys()];
+    return new Map(clientIds.map((clientId) => [clientId, Y.getState(durable.store, clientId)]));
   }
 
   receive(update: Uint8Array): void {
