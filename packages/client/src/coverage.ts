@@ -1,5 +1,5 @@
-import * as decoding from "lib0/decoding";
-import * as encoding from "lib0/encoding";
+import { encodeStateVector } from "@coppice/wire";
+import * as Y from "yjs";
 import type { ClockVector } from "./held-records.ts";
 
 /** Derived data of a log: `encodeCoverage`. An earlier version kept what nobody had checked, under `coverage`. */
@@ -56,28 +56,17 @@ export class Coverage {
   }
 }
 
-/** Writes a coverage down: a count, then client id and clock of each; all varuints. */
+/** Writes a coverage down, as a Yjs state vector. */
 export function encodeCoverage(coverage: Coverage): Uint8Array {
-  const encoder = encoding.createEncoder();
-  const clocks = coverage.entries();
-  encoding.writeVarUint(encoder, clocks.size);
-  for (const [client, clock] of clocks) {
-    encoding.writeVarUint(encoder, client);
-    encoding.writeVarUint(encoder, clock);
-  }
-  return encoding.toUint8Array(encoder);
+  return encodeStateVector(coverage.entries());
 }
 
 /** Reads it back. Data that is not one is as good as none: it costs one question to the relay. */
 export function decodeCoverage(bytes: Uint8Array | undefined): Coverage {
-  if (bytes === undefined) return new Coverage();
-  const clocks = new Map<number, number>();
   try {
-    const decoder = decoding.createDecoder(bytes);
-    for (let left = decoding.readVarUint(decoder); left > 0; left -= 1)
-      clocks.set(decoding.readVarUint(decoder), decoding.readVarUint(decoder));
+    return new Coverage(bytes && Y.decodeStateVector(bytes));
   } catch {
+    // lib0 throws when the bytes end too early.
     return new Coverage();
   }
-  return new Coverage(clocks);
 }

@@ -1,4 +1,4 @@
-import type { UpdateLog } from "@coppice/core";
+import type { TaskQueue, UpdateLog } from "@coppice/core";
 import { admitStructs, digestStateVector, type Struct } from "@coppice/wire";
 import type { Logger } from "pino";
 import { encodeIndexSnapshot, type IndexSnapshot, indexSnapshotName } from "./index-snapshot.ts";
@@ -8,7 +8,6 @@ import type { RoomIndex } from "./room-index.ts";
 import { RoomMerger } from "./room-merger.ts";
 import { sha256 } from "./sha256.ts";
 import { StoredSizes } from "./stored-sizes.ts";
-import type { TaskQueue } from "./task-queue.ts";
 import { TurnBudget } from "./turn-budget.ts";
 
 /** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */

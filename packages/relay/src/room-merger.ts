@@ -1,10 +1,9 @@
-import { SessionError, type UpdateLog } from "@coppice/core";
+import { SessionError, type TaskQueue, type UpdateLog } from "@coppice/core";
 import type { Logger } from "pino";
 import { type MergeResult, mergeUpdates } from "./merge-updates.ts";
 import type { MergeRange } from "./plan-merge.ts";
 import type { RoomIndex } from "./room-index.ts";
 import type { StoredSizes } from "./stored-sizes.ts";
-import type { TaskQueue } from "./task-queue.ts";
 
 /** What a merger works on. */
 export interface RoomMergerOptions {

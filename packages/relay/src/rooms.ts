@@ -1,11 +1,10 @@
-import { type Result, SessionError, type UpdateStore } from "@coppice/core";
+import { type Result, SessionError, TaskQueue, type UpdateStore } from "@coppice/core";
 import { deriveRoomId } from "@coppice/wire";
 import type { Logger } from "pino";
 import type { Refusal } from "./authorize.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import { Room } from "./room.ts";
 import { sha256 } from "./sha256.ts";
-import { TaskQueue } from "./task-queue.ts";
 import { isDeleted, writeTombstone } from "./tombstones.ts";
 import { WriteGate } from "./write-gate.ts";
 

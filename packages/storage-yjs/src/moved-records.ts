@@ -2,6 +2,7 @@ import { EntryNode } from "./entry-node.ts";
 import type { IndexedRecord } from "./index-snapshot.ts";
 import type { RecordCodec, RecordContent, RecordProblem } from "./record-codec.ts";
 import type { LogRecord } from "./record-log.ts";
+import { areBytesEqual } from "./text-codec.ts";
 
 /*
  * What a session needs to know of records when it goes on with another doc of its room: which of them it has opened
@@ -19,7 +20,7 @@ export class OpenedBefore {
   /** Of this very record, at this place; undefined when it has to be opened. */
   find(record: LogRecord): EntryNode | RecordProblem | undefined {
     const before = this.#indexedByPlace.get(placeKey(record));
-    if (before === undefined || !isSameBytes(before.record.bytes, record.bytes)) return undefined;
+    if (before === undefined || !areBytesEqual(before.record.bytes, record.bytes)) return undefined;
     return before instanceof EntryNode ? new EntryNode(before, record) : before.problem;
   }
 }
@@ -47,8 +48,4 @@ export function findFirstClocks(records: readonly LogRecord[]): Map<number, numb
 
 function placeKey({ clientId, clock }: LogRecord): string {
   return `${clientId}:${clock}`;
-}
-
-function isSameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }

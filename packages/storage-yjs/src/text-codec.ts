@@ -32,7 +32,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /** Whether two byte strings are the same. */
-function areBytesEqual(a: Uint8Array, b: Uint8Array): boolean {
+export function areBytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
