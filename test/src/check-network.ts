@@ -5,23 +5,12 @@
  */
 import { existsSync } from "node:fs";
 import { createNetworkChecks } from "./network-checks.ts";
+import { runChecks } from "./run-checks.ts";
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined || !existsSync(folder)) {
   console.error("usage: check-network.js DIR, a folder of session files");
   process.exit(2);
 }
-let failed = 0;
 const checks = createNetworkChecks({ folder, killRounds: Number(process.env.KILL_ROUNDS ?? 10) });
-for (const { name, run } of checks) {
-  const startedAt = performance.now();
-  try {
-    const figures = await run();
-    console.log(`pass  ${name}: ${figures} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}\n${error instanceof Error ? error.stack : String(error)}`);
-  }
-}
-console.log(`${checks.length - failed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+process.exit(await runChecks(checks));

@@ -1,6 +1,17 @@
 /** What a device process can be asked to do, and what it answers. All values travel as JSON. */
 export interface DeviceCalls {
-  open: { ask: { home: string; relay?: string; keyHex: string; name: string; sealed?: boolean }; answer: null };
+  open: {
+    ask: { home: string; relay?: string; keyHex: string; name: string; sealed?: boolean; copyGraceMs?: number };
+    answer: null;
+  };
+  /** The device as it writes now, and the ids it had before. */
+  identity: { ask: null; answer: { id: string; name: string; formerIds: string[] } };
+  createSession: { ask: { sessionId: string }; answer: null };
+  /** Appends exact JSON texts, each when the one before is on disk. */
+  appendLines: { ask: { sessionId: string; lines: string[] }; answer: null };
+  /** What a model would be sent, as JSON text. */
+  context: { ask: { sessionId: string }; answer: string };
+  resume: { ask: { sessionId: string; policy: "own" | "fast-forward" | "latest" }; answer: string };
   importFile: { ask: { path: string }; answer: { sessionId: string; written: number; known: number } };
   listSessions: { ask: null; answer: { id: string; name?: string }[] };
   /** Opens (or finds open) a session and waits until the relay's content is here. */

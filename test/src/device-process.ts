@@ -13,7 +13,7 @@ let closeStore: (() => Promise<void>) | undefined;
 const handlers: {
   [Method in keyof DeviceCalls]: (ask: DeviceCalls[Method]["ask"]) => Promise<DeviceCalls[Method]["answer"]>;
 } = {
-  async open({ home, relay, keyHex, name, sealed = true }) {
+  async open({ home, relay, keyHex, name, sealed = true, copyGraceMs }) {
     const store = await openLmdbStore({ path: join(home, "store") });
     closeStore = () => store.close();
     workspace = await openWorkspace({
@@ -25,8 +25,28 @@ const handlers: {
       // What an unsealed room gives away must be there to be found, so nothing is deflated in one.
       crypto: sealed ? nodeRecordCrypto : { ...nodeRecordCrypto, deflate: (bytes) => bytes },
       sealed,
+      ...(copyGraceMs === undefined ? {} : { copyGraceMs }),
     });
     return null;
+  },
+  async identity() {
+    const { device, formerDeviceIds } = opened();
+    return { id: device.id, name: device.name, formerIds: [...formerDeviceIds] };
+  },
+  async createSession({ sessionId }) {
+    await opened().createSession({ id: sessionId, cwd: "/home/maya/work/harbor-shop" });
+    return null;
+  },
+  async appendLines({ sessionId, lines }) {
+    const { storage } = await find(sessionId);
+    for (const line of lines) await storage.appendJson([line]);
+    return null;
+  },
+  async context({ sessionId }) {
+    return JSON.stringify(await (await find(sessionId)).session.buildContext());
+  },
+  async resume({ sessionId, policy }) {
+    return (await (await find(sessionId)).resume(policy)).kind;
   },
   async importFile({ path }) {
     const file = await readSessionFile(path);

@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DeviceSnapshot } from "./device-calls.ts";
-import { type DeviceProcess, type RelayProcess, startDeviceProcess, startRelayProcess } from "./processes.ts";
+import {
+  idOf,
+  type Lab,
+  makeCheck,
+  type NetworkCheck,
+  patientMs,
+  untilEqual,
+  untilSame,
+  untilTrue,
+} from "./network-lab.ts";
+import type { DeviceProcess } from "./processes.ts";
 import { collectSecrets, findSecrets, readFolderBytes } from "./readable-words.ts";
 import { type PlainSessionFile, readPlainSessionFiles } from "./session-files.ts";
 import { startTrafficRecorder } from "./traffic-recorder.ts";
 import { countTree } from "./tree-oracle.ts";
-
-/** One promise of the network, checked on a folder of session files. `run` gives the figures, or throws. */
-export interface NetworkCheck {
-  readonly name: string;
-  run(): Promise<string>;
-}
 
 /** What the checks run on. */
 export interface NetworkCheckOptions {
@@ -22,89 +24,33 @@ export interface NetworkCheckOptions {
   readonly killRounds: number;
 }
 
-const keyHex = "5a".repeat(32);
-/** Bounds a wait that hangs; nothing waits this long when all is well. */
-const patientMs = 60_000;
-
 /** The checks, to be run one after the other. Each has a relay and devices in processes and stores of its own. */
 export function createNetworkChecks(options: NetworkCheckOptions): NetworkCheck[] {
   const files = readPlainSessionFiles(options.folder);
   if (files.length === 0) throw new Error(`there is no well-formed session file of format 3 in ${options.folder}`);
   const expectedPath = join(options.folder, "expected.json");
   const expected = existsSync(expectedPath) ? (JSON.parse(readFileSync(expectedPath, "utf8")) as ExpectedCounts) : {};
-  const check = (name: string, run: (lab: Lab) => Promise<string>): NetworkCheck => ({
-    name,
-    async run() {
-      const lab = new Lab();
-      try {
-        return await run(lab);
-      } finally {
-        await lab.close();
-      }
-    },
-  });
   return [
-    check("[CL4, WS7] every file imported on one device appears on the other, text by text", (lab) =>
+    makeCheck("[CL4, WS7] every file imported on one device appears on the other, text by text", (lab) =>
       importOnceSeeTwice(lab, files, expected),
     ),
-    check("[WS1, WS7] a file imported on two devices at once shows every entry once (F31)", (lab) =>
+    makeCheck("[WS1, WS7] a file imported on two devices at once shows every entry once (F31)", (lab) =>
       importTwiceAtOnce(lab, files),
     ),
-    check("[CL4, CL10] the relay away, both append to one leaf and branch elsewhere, the relay back", (lab) =>
+    makeCheck("[CL4, CL10] the relay away, both append to one leaf and branch elsewhere, the relay back", (lab) =>
       divergeAndMeet(lab, files),
     ),
-    check("[CL8] two processes of one device see each other's entries without a relay", (lab) =>
+    makeCheck("[CL8] two processes of one device see each other's entries without a relay", (lab) =>
       shareOneStore(lab, files),
     ),
-    check("[CL1, RL1] kill -9 of the relay while both write loses nothing seen or acknowledged", (lab) =>
+    makeCheck("[CL1, RL1] kill -9 of the relay while both write loses nothing seen or acknowledged", (lab) =>
       surviveKills(lab, files, options.killRounds),
     ),
-    check("[WS2, CU1] the relay's store and the traffic hold nothing readable", (lab) => keepSecrets(lab, files)),
+    makeCheck("[WS2, CU1] the relay's store and the traffic hold nothing readable", (lab) => keepSecrets(lab, files)),
   ];
 }
 
 type ExpectedCounts = { [file: string]: { [count: string]: number } };
-
-/** Processes and folders of one check. */
-class Lab {
-  readonly scratch: string = mkdtempSync(join(tmpdir(), "coppice-network-"));
-  readonly #cleanups: (() => Promise<void>)[] = [];
-
-  async startRelay(name: string, port = 0): Promise<RelayProcess> {
-    const relay = await startRelayProcess(join(this.scratch, name), port);
-    this.onClose(() => relay.kill());
-    return relay;
-  }
-
-  async startDevice(options: {
-    name: string;
-    home?: string;
-    relay?: string;
-    key?: string;
-    sealed?: boolean;
-  }): Promise<DeviceProcess> {
-    const { name, home = name, relay, key = keyHex, sealed = true } = options;
-    const device = startDeviceProcess();
-    this.onClose(() => device.kill());
-    await device.ask("open", {
-      home: join(this.scratch, home),
-      keyHex: key,
-      name,
-      sealed,
-      ...(relay === undefined ? {} : { relay }),
-    });
-    return device;
-  }
-
-  onClose(cleanup: () => Promise<void>): void {
-    this.#cleanups.push(cleanup);
-  }
-
-  async close(): Promise<void> {
-    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
-    rmSync(this.scratch, { recursive: true, force: true });
-  }
-}
 
 async function importOnceSeeTwice(
   lab: Lab,
@@ -315,47 +261,4 @@ function assertCounts(
   const { entries, roots, branchPoints, forks = branchPoints, leaves, depth } = wanted ?? {};
   const reference = wanted === undefined ? countTree(file.entryLines) : { entries, roots, forks, leaves, depth };
   assert.deepEqual({ ...countTree(lines) }, { ...reference }, `${file.name}: counts`);
-}
-
-function idOf(line: string): string {
-  return (JSON.parse(line) as { id: string }).id;
-}
-
-/** Both logs, once they are equal (and have `length` lines, when given). */
-async function untilSame(
-  what: string,
-  a: DeviceProcess,
-  b: DeviceProcess,
-  sessionId: string,
-  length?: number,
-): Promise<string[]> {
-  let lines: string[] = [];
-  await untilTrue(`${what}: both logs equal`, async () => {
-    const [onA, onB] = await Promise.all([a.ask("snapshot", { sessionId }), b.ask("snapshot", { sessionId })]);
-    lines = onA.lines;
-    return (length === undefined || lines.length === length) && isSameList(onA.lines, onB.lines);
-  });
-  return lines;
-}
-
-async function untilEqual<Value>(
-  what: string,
-  device: DeviceProcess,
-  sessionId: string,
-  read: (snapshot: DeviceSnapshot) => Value,
-  value: Value,
-): Promise<void> {
-  await untilTrue(`${what}: ${String(value)}`, async () => read(await device.ask("snapshot", { sessionId })) === value);
-}
-
-async function untilTrue(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + patientMs;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${patientMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((line, at) => line === b[at]);
 }
