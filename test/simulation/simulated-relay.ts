@@ -99,6 +99,7 @@ export class SimulatedRelay {
       counters: { droppedCursors: 0, droppedDrafts: 0 },
       logger: this.#logger,
       enter: () => rooms.acquire(line.path.slice(1)),
+      readHead: (room) => rooms.readHead(room),
     });
     connections.add(connection);
     socket.on("close", () => connections.delete(connection));

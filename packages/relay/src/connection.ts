@@ -5,8 +5,10 @@ import {
   type Frame,
   type FrameError,
   maxClientsPerUpdate,
+  maxRoomsPerRequest,
   parseFrame,
   protocolVersion,
+  type RoomHead,
 } from "@coppice/wire";
 import type { Logger } from "pino";
 import type { RawData } from "ws";
@@ -17,10 +19,12 @@ import { type DraftBudget, spendOnDraft } from "./draft-budget.ts";
 import { decideGapRequest, type GapRequests, noGapRequests } from "./gap-requests.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
+import { type RateBudget, spend } from "./rate-budget.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { RelayCounters } from "./relay-stats.ts";
 import type { RoomChanges, RoomMember } from "./room-member.ts";
 import type { RoomLease } from "./rooms.ts";
+import { TurnBudget } from "./turn-budget.ts";
 
 /** What a connection is made of. */
 export interface ConnectionOptions {
@@ -32,6 +36,8 @@ export interface ConnectionOptions {
   readonly logger: Logger;
   /** Decides whether the connection is let in, and into which room. Rejects when the room cannot be opened. */
   readonly enter: () => Promise<RoomLease | Refusal>;
+  /** Tells what there is of any room. Never rejects. */
+  readonly readHead: (room: string) => Promise<RoomHead>;
 }
 
 /** A close reason has at most 123 bytes (RFC 6455 section 5.5). Ours are ASCII. */
@@ -77,13 +83,16 @@ export class Connection implements RoomMember {
   /** Something this client sent was not taken, because the disk was full. */
   #isOwed = false;
   #draftBudget: DraftBudget | undefined;
+  #headsBudget: RateBudget | undefined;
+  readonly #readHead: ConnectionOptions["readHead"];
 
-  constructor({ socket, transport, limits, counters, logger, enter }: ConnectionOptions) {
+  constructor({ socket, transport, limits, counters, logger, enter, readHead }: ConnectionOptions) {
     this.#socket = socket;
     this.#transport = transport;
     this.#limits = limits;
     this.#counters = counters;
     this.#logger = logger;
+    this.#readHead = readHead;
     this.#inbox = new Inbox(socket, limits.maxQueuedBytes);
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     socket.on("pong", () => {
@@ -167,6 +176,10 @@ export class Connection implements RoomMember {
         this.#isCoppiceClient = true;
         await this.#deleteRoom(lease, frame.secret);
         break;
+      case "headsRequest":
+        this.#isCoppiceClient = true;
+        await this.#tellHeads(outbox, frame.rooms);
+        break;
       case "unknownExtension":
         this.#isCoppiceClient = true;
         this.#notify("unknownFrame", `this relay does not know message 67/${frame.subType}`);
@@ -226,6 +239,28 @@ export class Connection implements RoomMember {
       this.#namedClients = new Set(clients);
       this.#outbox?.answerAckRequest(clients.length === 0 ? room.log.index.clients() : clients);
     }
+  }
+
+  async #tellHeads(outbox: Outbox, rooms: readonly string[]): Promise<void> {
+    if (rooms.length > maxRoomsPerRequest) {
+      this.#notify("frameTooBig", `heads can be asked for ${maxRoomsPerRequest} rooms at a time`);
+      return;
+    }
+    const { maxHeadsPerSecond: perSecond, maxHeadsAtOnce: atOnce } = this.#limits;
+    const budget = spend(this.#headsBudget, rooms.length, performance.now(), { perSecond, atOnce });
+    if (budget === undefined) {
+      this.#notify("busy", "more heads are asked for than this relay tells one connection");
+      return;
+    }
+    this.#headsBudget = budget;
+    const turns = new TurnBudget();
+    const heads: RoomHead[] = [];
+    for (const room of new Set(rooms)) {
+      if (this.#isClosed) return;
+      heads.push(await this.#readHead(room));
+      await turns.spend();
+    }
+    outbox.sendNotice(encodeFrame({ type: "heads", heads }));
   }
 
   #shareDraft({ room }: RoomLease, sealed: Uint8Array): void {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Result, SessionError, type UpdateStore } from "@coppice/core";
-import { maxFrameBytes } from "@coppice/wire";
+import { maxFrameBytes, type RoomHead } from "@coppice/wire";
 import { type Logger, pino } from "pino";
 import { type Server as SocketServer, type WebSocket, WebSocketServer } from "ws";
 import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./authorize.ts";
@@ -12,7 +12,7 @@ import { IncomingBudget } from "./incoming-budget.ts";
 import { defaultRelayLimits, type RelayLimits } from "./relay-limits.ts";
 import { RelaySocket } from "./relay-socket.ts";
 import type { RelayCounters, RelayStats } from "./relay-stats.ts";
-import { parseRoomName } from "./room-name.ts";
+import { isRoomName, parseRoomName } from "./room-name.ts";
 import { type RoomLease, Rooms } from "./rooms.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { resumeDeletions } from "./tombstones.ts";
@@ -182,6 +182,7 @@ class RelayServer implements Relay {
         counters: this.#counters,
         logger: this.#logger.child({ room: roomName }),
         enter: () => this.#enter(request, roomName),
+        readHead: (room) => this.#readHead(room),
       });
       this.#keep(socket, connection);
       this.#watchUnfinished(transport, socket, connection);
@@ -221,6 +222,21 @@ class RelayServer implements Relay {
     const authorized: Result<unknown, Refusal> = await this.#authorize(request);
     if (!authorized.ok) return authorized.error;
     return this.#rooms.acquire(roomName);
+  }
+
+  /**
+   * Of any room, to anybody who was let in: on a relay with open access, knowing the name of a room is the right to
+   * enter it. What cannot be told now is unknown.
+   */
+  async #readHead(room: string): Promise<RoomHead> {
+    const unknown: RoomHead = { room, state: "unknown" };
+    if (!isRoomName(room) || this.#quarantined.has(room) || this.#closing !== undefined) return unknown;
+    try {
+      return await this.#rooms.readHead(room);
+    } catch (error) {
+      this.#logger.error({ room, err: error }, "the head of a room could not be read");
+      return unknown;
+    }
   }
 
   close(): Promise<void> {

@@ -16,6 +16,10 @@ export interface RelayLimits {
   readonly maxDraftBytesPerSecond: number;
   /** Bytes that may wait in one socket's send buffer for a draft to be sent to it; above, that reader misses the draft. */
   readonly maxBufferedBytesForDrafts: number;
+  /** Rooms of which one connection may ask the heads in a second. */
+  readonly maxHeadsPerSecond: number;
+  /** The same at once, by one that has not asked for a while. */
+  readonly maxHeadsAtOnce: number;
   /** How often every connection gets an empty awareness frame. y-websocket drops a connection that was silent for 30 s. */
   readonly keepAliveIntervalMs: number;
   /** How often every connection is pinged; one that has not answered the last ping is terminated. */
@@ -49,6 +53,9 @@ export const defaultRelayLimits: RelayLimits = {
   maxDraftsPerSecond: 50,
   maxDraftBytesPerSecond: 256 * 1024,
   maxBufferedBytesForDrafts: 128 * 1024,
+  maxHeadsPerSecond: 1_000,
+  // A workspace of ten thousand sessions asks for all of them when it connects.
+  maxHeadsAtOnce: 10_000,
   keepAliveIntervalMs: 20_000,
   pingIntervalMs: 30_000,
   claimPingTimeoutMs: 5_000,

@@ -41,6 +41,13 @@ export class RoomIndex {
     return this.#clients.size;
   }
 
+  /** Number of structs held of all clients. */
+  countStructs(): number {
+    let count = 0;
+    for (const { held } of this.#clients.values()) count += held;
+    return count;
+  }
+
   /** All there is, for a snapshot. */
   *entries(): Generator<{ client: number } & Readonly<ClientIndex>> {
     for (const [client, entry] of this.#clients) yield { client, ...entry };

@@ -1,7 +1,9 @@
 import type { TaskQueue, UpdateLog } from "@coppice/core";
 import { admitStructs, digestStateVector, type Struct } from "@coppice/wire";
 import type { Logger } from "pino";
+import { HeadKeeper } from "./head-keeper.ts";
 import { encodeIndexSnapshot, type IndexSnapshot, indexSnapshotName } from "./index-snapshot.ts";
+import type { LogHead } from "./log-head.ts";
 import { type LogSlice, parseStoredUpdate, readLogSlice } from "./log-slice.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import type { RoomIndex } from "./room-index.ts";
@@ -43,6 +45,7 @@ export class RoomLog {
   readonly #logger: Logger;
   readonly #sizes: StoredSizes;
   readonly #merger: RoomMerger;
+  readonly #head: HeadKeeper;
   #headSeq: number;
   /** Position of the newest index snapshot. */
   #snapshotSeq: number;
@@ -63,6 +66,12 @@ export class RoomLog {
     this.#headSeq = snapshot.upTo;
     this.#snapshotSeq = snapshot.upTo;
     this.#sizes = new StoredSizes(snapshot.sizes);
+    this.#head = new HeadKeeper(log, logger.child({ room: name }), () => ({
+      upTo: this.#headSeq,
+      records: this.index.countStructs(),
+      bytes: this.#sizes.list().reduce((sum, { bytes }) => sum + bytes, 0),
+      digest: this.digest,
+    }));
     this.#merger = new RoomMerger({
       log,
       index: this.index,
@@ -78,6 +87,7 @@ export class RoomLog {
 
   /** Reads what came after the index snapshot. Rejects when the log cannot be read; then nothing was changed. */
   async readIndex(): Promise<void> {
+    await this.#head.load();
     const budget = new TurnBudget();
     for await (const { seq, update } of this.#log.read(this.#snapshotSeq)) {
       this.#indexStoredUpdate(seq, update);
@@ -122,8 +132,14 @@ export class RoomLog {
     return this.#digest.bytes;
   }
 
+  /** What is durable, in a few numbers. */
+  get head(): LogHead {
+    return this.#head.head;
+  }
+
   /** Appends an update. Settles with its position when it is durable; only `noteStored` makes it part of what is known. */
   append(update: Uint8Array): Promise<number> {
+    this.#head.noteAppend();
     return this.#log.append(update);
   }
 
@@ -133,6 +149,7 @@ export class RoomLog {
     this.#sizes.add({ seq, bytes });
     this.#headSeq = seq;
     this.#version += 1;
+    this.#head.noteStored();
   }
 
   /** Begins what is due by now behind the appends: a snapshot of the index, merging. Waits for nothing. */
@@ -184,6 +201,7 @@ export class RoomLog {
     const isMerged = this.#merger.mergedCount > this.#snapshotMergedCount;
     const isDue = isMerged || this.#headSeq - this.#snapshotSeq >= minUpdatesPerSnapshot;
     if (isTrusted() && isDue) this.#writeSnapshot();
+    if (isTrusted()) this.#head.keep();
     await this.#log.close();
   }
 }

@@ -1,7 +1,8 @@
 import { type Result, SessionError, TaskQueue, type UpdateStore } from "@coppice/core";
-import { deriveRoomId } from "@coppice/wire";
+import { deriveRoomId, type RoomHead } from "@coppice/wire";
 import type { Logger } from "pino";
 import type { Refusal } from "./authorize.ts";
+import { type LogHead, readCurrentLogHead } from "./log-head.ts";
 import type { RelayLimits } from "./relay-limits.ts";
 import { Room } from "./room.ts";
 import { sha256 } from "./sha256.ts";
@@ -17,8 +18,8 @@ export interface RoomLease {
    * changes nothing.
    */
   deleteRoom(secret: Uint8Array): Promise<Result<void, Refusal>>;
-  /** Gives the room back; must be called once. */
-  release(): void;
+  /** Gives the room back; must be called once. Unused, it stays in memory for `idleMs`; default as the limits say. */
+  release(idleMs?: number): void;
 }
 
 /** One opening of a room, from reading its log to releasing it. */
@@ -76,11 +77,41 @@ export class Rooms {
     }
   }
 
+  /**
+   * Tells what is durable of a room. One that is not in memory is loaded only if nothing up to date was kept beside its
+   * log, and given up at once. Rejects when the room cannot be read.
+   */
+  async readHead(name: string): Promise<RoomHead> {
+    const wasOpen = this.#byName.has(name);
+    if (!wasOpen) {
+      if (await isDeleted(this.#store, name)) return { room: name, state: "deleted" };
+      const head = await this.#readKeptHead(name);
+      if (head !== undefined) return head;
+    }
+    const lease = await this.acquire(name);
+    if ("reason" in lease) return { room: name, state: "deleted" };
+    const head = toRoomHead(name, lease.room.log.head);
+    lease.release(wasOpen ? undefined : 0);
+    return head;
+  }
+
+  async #readKeptHead(name: string): Promise<RoomHead | undefined> {
+    const log = await this.#store.openLog(name);
+    try {
+      // Nothing is made of names that somebody makes up.
+      if (log.lastSeq() === 0) return { room: name, state: "unknown" };
+      const head = await readCurrentLogHead(log);
+      return head && toRoomHead(name, head);
+    } finally {
+      await log.close();
+    }
+  }
+
   #lease(name: string, open: OpenRoom, room: Room): RoomLease {
     return {
       room,
       deleteRoom: (secret) => this.#delete(name, open, room, secret),
-      release: () => this.#release(name, open, room),
+      release: (idleMs) => this.#release(name, open, room, idleMs),
     };
   }
 
@@ -133,11 +164,11 @@ export class Rooms {
     });
   }
 
-  #release(name: string, open: OpenRoom, room: Room): void {
+  #release(name: string, open: OpenRoom, room: Room, idleMs: number = this.#limits.roomIdleMs): void {
     open.users -= 1;
     if (open.users > 0 || open.ending !== undefined) return;
     room.mergeWhenIdle();
-    if (room.isUsable) open.idleTimer = setTimeout(() => this.#end(name, open), this.#limits.roomIdleMs).unref();
+    if (room.isUsable) open.idleTimer = setTimeout(() => this.#end(name, open), idleMs).unref();
     else this.#end(name, open);
   }
 
@@ -172,4 +203,9 @@ export class Rooms {
     await Promise.all([...this.#byName.values()].map((open) => open.ending));
     await this.#writeGate.close();
   }
+}
+
+function toRoomHead(room: string, { upTo, records, bytes, digest, updatedAtMs }: LogHead): RoomHead {
+  if (upTo === 0) return { room, state: "unknown" };
+  return { room, state: "present", digest, records, bytes, updatedAtMs };
 }

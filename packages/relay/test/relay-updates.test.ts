@@ -311,7 +311,7 @@ test("[RL63] acknowledgements carry the check of the record they end with, also 
     await relay.close();
     return pairs;
   };
-  expect([...store.derived.keys()]).toEqual([`room/${indexSnapshotName}`]);
+  expect([...store.derived.keys()]).toContain(`room/${indexSnapshotName}`);
   expect(await askAgain()).toEqual(expected);
   store.derived.clear();
   expect(await askAgain()).toEqual(expected);

@@ -1,5 +1,6 @@
 import { type Encoder, writeUint8Array, writeVarString, writeVarUint, writeVarUint8Array } from "lib0/encoding";
 import type { ByteReader } from "./byte-reader.ts";
+import { type RoomHead, readRoomHeads, readRoomNames, writeRoomHeads, writeRoomNames } from "./room-heads.ts";
 
 /** How far the relay holds one client's structs durably. */
 export interface AckPair {
@@ -36,6 +37,13 @@ export type CoppiceFrame =
   | { readonly type: "draft"; readonly sealed: Uint8Array }
   /** Deletes the room for good, if this is the secret its name was made from (`deriveRoomId`). 32 bytes. */
   | { readonly type: "deleteRoom"; readonly secret: Uint8Array }
+  /**
+   * Asks what the relay has of other rooms, at most `maxRoomsPerRequest` of them. The relay answers with `heads` of all
+   * of them, each once; a relay of an earlier version with `refused`.
+   */
+  | { readonly type: "headsRequest"; readonly rooms: readonly string[] }
+  /** What the relay has of rooms. */
+  | { readonly type: "heads"; readonly heads: readonly RoomHead[] }
   /** A sub type that this version does not know. */
   | { readonly type: "unknownExtension"; readonly subType: number; readonly payload: Uint8Array };
 
@@ -45,6 +53,8 @@ const refused = 2;
 const digest = 3;
 const draft = 4;
 const deleteRoom = 5;
+const headsRequest = 6;
+const heads = 7;
 
 /** Length of a check and of a digest. */
 const hashBytes = 8;
@@ -71,6 +81,10 @@ export function readCoppiceFrame(reader: ByteReader): CoppiceFrame {
       return { type: "draft", sealed: reader.readVarBytes() };
     case deleteRoom:
       return { type: "deleteRoom", secret: reader.readBytes(secretBytes) };
+    case headsRequest:
+      return { type: "headsRequest", rooms: readRoomNames(reader) };
+    case heads:
+      return { type: "heads", heads: readRoomHeads(reader) };
     default:
       return { type: "unknownExtension", subType, payload: reader.readBytes(reader.remaining) };
   }
@@ -117,6 +131,14 @@ export function writeCoppiceFrame(encoder: Encoder, frame: CoppiceFrame): void {
     case "deleteRoom":
       writeVarUint(encoder, deleteRoom);
       writeExactly(encoder, frame.secret, secretBytes);
+      break;
+    case "headsRequest":
+      writeVarUint(encoder, headsRequest);
+      writeRoomNames(encoder, frame.rooms);
+      break;
+    case "heads":
+      writeVarUint(encoder, heads);
+      writeRoomHeads(encoder, frame.heads);
       break;
     case "unknownExtension":
       writeVarUint(encoder, frame.subType);

@@ -18,9 +18,11 @@ export {
   maxDraftBytes,
   maxFrameBytes,
   maxRecordBytes,
+  maxRoomsPerRequest,
   maxStructsPerUpdate,
   protocolLimits,
 } from "./limits.ts";
+export type { RoomHead } from "./room-heads.ts";
 export type { StateVector } from "./state-vector.ts";
 export { encodeStateVector } from "./state-vector.ts";
 export type { ParsedUpdate, Struct, StructId, UpdateOffence } from "./update-grammar.ts";

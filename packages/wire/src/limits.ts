@@ -22,6 +22,9 @@ export const maxAwarenessClock: number = 2 ** 32 - 1;
 /** The sealed bytes of one draft. A draft is sent again as it grows, to everybody, and is never worth more than a record. */
 export const maxDraftBytes: number = 64 * kibibyte;
 
+/** Rooms one `headsRequest` may name: about 33 KiB of names as they are derived, and 60 KiB of answer. */
+export const maxRoomsPerRequest = 1_000;
+
 /** One record (an element of the log), bytes. */
 export const maxRecordBytes: number = 8 * mebibyte;
 

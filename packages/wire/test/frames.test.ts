@@ -19,6 +19,7 @@ import { bytesToHex, goldenFrames, goldenToFrame, hexToBytes } from "./golden.ts
 
 const counter = fc.maxSafeNat();
 const bytes = fc.uint8Array({ maxLength: 300 });
+const roomName = fc.string({ unit: "grapheme", maxLength: 40 });
 const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(
   fc.record({
     type: fc.constant("syncStep1" as const),
@@ -57,9 +58,26 @@ const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(
   fc.record({ type: fc.constant("digest" as const), digest: fc.uint8Array({ minLength: 8, maxLength: 8 }) }),
   fc.record({ type: fc.constant("draft" as const), sealed: bytes }),
   fc.record({ type: fc.constant("deleteRoom" as const), secret: fc.uint8Array({ minLength: 32, maxLength: 32 }) }),
+  fc.record({ type: fc.constant("headsRequest" as const), rooms: fc.array(roomName) }),
+  fc.record({
+    type: fc.constant("heads" as const),
+    heads: fc.array(
+      fc.oneof(
+        fc.record({ room: roomName, state: fc.constantFrom("unknown" as const, "deleted" as const) }),
+        fc.record({
+          room: roomName,
+          state: fc.constant("present" as const),
+          digest: fc.uint8Array({ minLength: 8, maxLength: 8 }),
+          records: counter,
+          bytes: counter,
+          updatedAtMs: counter,
+        }),
+      ),
+    ),
+  }),
   fc.record({
     type: fc.constant("unknownExtension" as const),
-    subType: fc.integer({ min: 6, max: 1000 }),
+    subType: fc.integer({ min: 8, max: 1000 }),
     payload: bytes,
   }),
 );
@@ -135,6 +153,8 @@ test("[WI3] a draft of exactly its limit is read, one byte more is named as such
 });
 
 test("[WI1] a digest or secret of another length is not written", () => {
+  const head = { room: "a", state: "present", records: 1, bytes: 1, updatedAtMs: 1 } as const;
+  expect(() => encodeFrame({ type: "heads", heads: [{ ...head, digest: new Uint8Array(9) }] })).toThrow(RangeError);
   expect(() => encodeFrame({ type: "digest", digest: new Uint8Array(7) })).toThrow(RangeError);
   expect(() => encodeFrame({ type: "deleteRoom", secret: new Uint8Array(33) })).toThrow(RangeError);
 });
@@ -150,7 +170,7 @@ test("[WI4] a cursor nested deeper than 64 is refused, brackets in strings do no
 
 test("[WI1] mutated frames of our own never throw, and what is read is written back as it was", () => {
   const own = arbitraryFrame.filter(({ type }) =>
-    ["digest", "draft", "deleteRoom", "ack", "ackRequest"].includes(type),
+    ["digest", "draft", "deleteRoom", "ack", "ackRequest", "headsRequest", "heads"].includes(type),
   );
   fc.assert(
     fc.property(own, fc.nat(), fc.nat({ max: 255 }), (frame, at, byte) => {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Frame, FrameError, Struct, UpdateOffence } from "@coppice/wire";
+import type { Frame, FrameError, RoomHead, Struct, UpdateOffence } from "@coppice/wire";
 
 /** A frame as the golden file writes it: bytes as hex, a state vector as pairs. */
 interface GoldenFrame {
@@ -66,6 +66,16 @@ export function goldenToFrame({ frame }: GoldenFrame): Frame {
       return {
         type: "ack",
         pairs: pairs.map((pair) => ({ ...pair, check: pair.check === null ? null : hexToBytes(pair.check) })),
+      };
+    }
+    case "heads": {
+      const heads = frame.heads as ReadonlyArray<{ digest?: string }>;
+      return {
+        type: "heads",
+        heads: heads.map((head) => ({
+          ...head,
+          ...(head.digest === undefined ? {} : { digest: hexToBytes(head.digest) }),
+        })) as RoomHead[],
       };
     }
     default:
