@@ -27,8 +27,9 @@ describe("deleting a room", () => {
     expect(await a.deleteRoom(session.id, 30_000)).toBe(true);
     for (const told of [session, fetched]) {
       expect(await told.waitUntilAcknowledged(30_000)).toBe(false);
-      expect(told.status()).toMatchObject({ connection: "refused", refused: { code: 4410 } });
-      expect(told.status().refused?.reason).toMatch(/deleted/);
+      expect(told.status()).toMatchObject({
+        relay: { state: "refused", code: 4410, reason: expect.stringMatching(/deleted/) },
+      });
       expect(await readTexts(told)).toEqual(before);
     }
     await fetched.session.appendMessage({ role: "user", content: "afterwards" });
@@ -38,7 +39,7 @@ describe("deleting a room", () => {
     await session.close();
     const again = await a.openSession(session.id);
     expect(await again.waitUntilSynced(30_000)).toBe(false);
-    expect(again.status().refused?.code).toBe(4410);
+    expect(again.status().relay).toMatchObject({ state: "refused", code: 4410 });
     expect(await a.deleteRoom(session.id, 30_000)).toBe(true);
     await expect(a.deleteRoom("no such session", 0)).rejects.toMatchObject({ code: "not_found" });
   });

@@ -76,7 +76,7 @@ describe("a network that loses things", () => {
     slow.upDelayMs = 500;
     const device = await openDevice(cleanup, { name: "c", relay: slow.url, store: await makeStore(cleanup) });
     const c = await fetchSession(device, a.id);
-    expect(c.status().synced).toBe(true);
+    expect(c.status().relay.state).toBe("live");
     expect(await readTexts(c)).toEqual(await readTexts(a));
   });
 
@@ -123,7 +123,7 @@ describe("a network that loses things", () => {
     const { proxyA, a, b } = await makePair();
     proxyA.passes = (_message, direction) => direction === "down";
     await append(a, "into the void");
-    await untilStatus(a, ({ synced }) => !synced);
+    await untilStatus(a, ({ relay }) => relay.state !== "live");
     proxyA.passes = () => true;
     await append(a, "after");
     await expectConverged(3, a, b);
@@ -132,9 +132,9 @@ describe("a network that loses things", () => {
   it("[CL44] F11: the status says offline when the line is cut and synced when it is back", async () => {
     const { proxyA, a } = await makePair();
     takeDown(proxyA);
-    await untilStatus(a, ({ connection, synced }) => connection === "offline" && !synced);
+    await untilStatus(a, ({ relay }) => relay.state === "offline");
     proxyA.isOpen = true;
-    await untilStatus(a, ({ synced }) => synced);
+    await untilStatus(a, ({ relay }) => relay.state === "live");
   });
 
   it("[CL44] F12: one lost update of ten is noticed by who waits for it, and asked for", async () => {
@@ -191,7 +191,7 @@ describe("a network that loses things", () => {
     await old.close();
     const relay = await startRelay(cleanup, await makeStore(cleanup));
     for (const proxy of [proxyA, proxyB]) proxy.leadTo(relay.url);
-    await untilStatus(a, ({ pending, synced }) => pending > 0 || synced);
+    await untilStatus(a, ({ pending, relay }) => pending > 0 || relay.state === "live");
     await append(b, "two");
     await expectConverged(3, a, b);
     expect(await deviceA.waitUntilAcknowledged(30_000)).toBe(true);
@@ -210,10 +210,10 @@ describe("a network that loses things", () => {
     a.resync();
     await untilTrue(() => sent.includes("digest"));
     takeDown(proxyA);
-    await untilStatus(a, ({ connection }) => connection === "offline");
+    await untilStatus(a, ({ relay }) => relay.state === "offline");
     proxyA.isOpen = true;
     a.resync();
-    await untilStatus(a, ({ synced }) => synced);
+    await untilStatus(a, ({ relay }) => relay.state === "live");
   });
 });
 

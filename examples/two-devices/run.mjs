@@ -50,7 +50,7 @@ async function main() {
   say("desktop", `synced ${fetched.entries} entries in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
 
   const laptopSync = start(["sync", ...laptop.homeArgs]);
-  await laptopSync.waitFor((line) => line.session?.id === session.id && line.session.synced);
+  await laptopSync.waitFor((line) => line.session?.id === session.id && line.session.relay.state === "live");
 
   // The desktop is offline: no sync runs there, and its commands do not connect.
   const laptopLeaf = await laptop.say(session.id, ["Add a test that fails without the fix", "Done, 1 file"]);
@@ -69,7 +69,7 @@ async function main() {
     line.session?.id === session.id &&
     line.session.entries === total &&
     line.session.pending === 0 &&
-    line.session.synced;
+    line.session.relay.state === "live";
   const { session: backOnline } = await desktopSync.waitFor(isComplete);
   await laptopSync.waitFor(isComplete);
   say("desktop", `online  ·  ${backOnline.pending} waiting`);

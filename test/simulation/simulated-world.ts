@@ -264,15 +264,15 @@ export class SimulatedWorld {
   #checkStatus(device: SimulatedDevice): void {
     const status = device.session?.status();
     if (status === undefined) return;
-    if (status.refused !== undefined && status.connection === "refused")
-      this.#violate(`${device.name} was refused: ${status.refused.code} ${status.refused.reason}`);
+    if (status.relay.state === "refused")
+      this.#violate(`${device.name} was refused: ${status.relay.code} ${status.relay.reason}`);
     if (status.setAside !== undefined) this.counts.givenWay = Math.max(this.counts.givenWay, status.setAside.restored);
     // Records that give way are unsaved at their new places while they still stand in the log at the old ones.
     if (status.pending > 0 || status.unsaved > 0) return;
     const isLive = [...this.#network.connections].some(
       ({ client, path, isAlive }) => isAlive && client === device.name && path === `/${sessionRoom}`,
     );
-    const isSaidToBeThere = status.connection === "online" && status.synced && isLive;
+    const isSaidToBeThere = status.relay.state === "live" && isLive;
     const atRelay = new Set(this.#relayDisk.stored.keys(sessionRoom));
     for (const key of this.#diskOf(device.name).stored.keys(sessionRoom)) {
       if (!this.#onceAtRelay.has(`${sessionRoom}/${key}`))
@@ -328,8 +328,7 @@ export class SimulatedWorld {
       const { session, workspace } = device;
       if (session === undefined || workspace === undefined) return false;
       const isThere = [session.status(), workspace.status()].every(
-        ({ connection, synced, pending, unsaved }) =>
-          connection === "online" && synced && pending === 0 && unsaved === 0,
+        ({ relay, pending, unsaved }) => relay.state === "live" && pending === 0 && unsaved === 0,
       );
       return isThere && [...this.#diskOf(device.name).stored.keys(sessionRoom)].length === vector;
     });

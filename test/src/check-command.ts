@@ -74,7 +74,8 @@ async function divergeAndMeet(lab: Lab): Promise<string> {
   await runCommandWell(["import", largest.path, ...a]);
   await runCommandWell(["sync", "--once", ...b]);
   const syncs = [a, b].map((home) => start(lab, ["sync", ...home]));
-  for (const sync of syncs) await sync.waitForLine((line) => line.session?.id === id && line.session.synced);
+  for (const sync of syncs)
+    await sync.waitForLine((line) => line.session?.id === id && line.session.relay.state === "live");
   await relay.command.stop();
 
   const fork = (JSON.parse(largest.entryLines[Math.floor(largest.entryLines.length / 2)] ?? "") as { id: string }).id;

@@ -23,7 +23,7 @@ export interface DeviceCalls {
   nameSession: { ask: { sessionId: string; name: string }; answer: null };
   label: { ask: { sessionId: string; entryId: string; label: string }; answer: null };
   cursors: { ask: { sessionId: string }; answer: { deviceName?: string; leafId: string | null; self: boolean }[] };
-  pending: { ask: { sessionId: string }; answer: { pending: number; unsaved: number; connection: string } };
+  pending: { ask: { sessionId: string }; answer: { pending: number; unsaved: number; relay: string } };
   waitAcknowledged: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
   close: { ask: null; answer: null };
 }

@@ -102,8 +102,8 @@ const handlers: {
     }));
   },
   async pending({ sessionId }) {
-    const { pending, unsaved, connection } = (await find(sessionId)).status();
-    return { pending, unsaved, connection };
+    const { pending, unsaved, relay } = (await find(sessionId)).status();
+    return { pending, unsaved, relay: relay.state };
   },
   async waitAcknowledged({ sessionId, timeoutMs }) {
     return (await find(sessionId)).waitUntilAcknowledged(timeoutMs);

@@ -1,18 +1,25 @@
-import type { ReplicaStatus } from "@coppice/client";
+import type { SyncStatus } from "@coppice/client";
 
 /** Where the connection to a relay stands, in a few words. */
-export function describeConnection(status: ReplicaStatus): string {
+export function describeConnection(status: SyncStatus): string {
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return refusal;
-  if (status.connection === "connecting") return "connecting";
-  if (status.connection !== "online") return "cannot be reached at the moment";
-  return status.synced ? "online" : "online, fetching";
+  const { relay } = status;
+  if (relay.state === "connecting") return "connecting";
+  if (relay.state === "catching-up") return `online, ${describeFetching(relay)}`;
+  if (relay.state === "live") return "online";
+  return "cannot be reached at the moment";
+}
+
+/** "fetching 3 of 10"; "fetching" while nobody knows how much there is. */
+export function describeFetching({ arrived, total }: { readonly arrived: number; readonly total: number }): string {
+  return total === 0 ? "fetching" : `fetching ${arrived} of ${total}`;
 }
 
 /** What of a session is saved where, in a few words: everything that is not as it should be, and the count that waits. */
-export function describeReplica(status: ReplicaStatus): string {
+export function describeReplica(status: SyncStatus): string {
   const parts: string[] = [];
-  if (status.storageError !== undefined) parts.push(`not saved here: ${status.storageError}`);
+  if (status.local.state === "failed") parts.push(`not saved here: ${status.local.reason}`);
   if (status.unsaved > 0) parts.push(`${status.unsaved} unsaved`);
   const refusal = describeRefusal(status);
   if (refusal !== undefined) parts.push(refusal);
@@ -20,7 +27,9 @@ export function describeReplica(status: ReplicaStatus): string {
   return parts.join(" · ");
 }
 
-/** "the relay refuses: why", or undefined when it does not. */
-export function describeRefusal({ refused }: ReplicaStatus): string | undefined {
-  return refused === undefined ? undefined : `the relay refuses: ${refused.reason} (${refused.code})`;
+/** Why the relay does not take what is here, or undefined when it does or has not been asked. */
+export function describeRefusal({ relay, notice }: SyncStatus): string | undefined {
+  if (relay.state === "too-old") return `upgrade needed: ${relay.reason}`;
+  const refusal = relay.state === "refused" ? relay : notice;
+  return refusal && `the relay refuses: ${refusal.reason} (${refusal.code})`;
 }

@@ -1,7 +1,7 @@
 import type { SharedSession, Workspace } from "@coppice/client";
-import { describeConnection, describeReplica } from "./describe-status.ts";
+import { describeConnection, describeFetching, describeReplica } from "./describe-status.ts";
 import { toFailure } from "./error-sentence.ts";
-import { toReplicaShape, toSessionReference, toShape } from "./json-shapes.ts";
+import { toSessionReference, toShape, toStateShape } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
 import { toPrintableLine } from "./terminal-text.ts";
 import { waitForStop } from "./wait-for-stop.ts";
@@ -34,7 +34,7 @@ export async function followWorkspace(
       const count = workspace.listSessions().length;
       return {
         text: `relay    ${relay} · ${describeConnection(status)} · ${count} ${count === 1 ? "session" : "sessions"}`,
-        shape: toShape("sync", { relay, workspace: toReplicaShape(status), sessions: count }),
+        shape: toShape("sync", { relay, workspace: toStateShape(status), sessions: count }),
       };
     });
   const follow = async (sessionId: string): Promise<void> => {
@@ -82,11 +82,11 @@ function describeSession(workspace: Workspace, session: SharedSession, entries: 
   const status = session.status();
   const name = workspace.listSessions().find(({ id }) => id === session.id)?.name;
   const title = toPrintableLine(name ?? session.id);
-  const fetching = status.connection === "online" && !status.synced ? " · fetching" : "";
+  const fetching = status.relay.state === "catching-up" ? ` · ${describeFetching(status.relay)}` : "";
   return {
     text: `session  ${title} · ${entries} entries · ${describeReplica(status)}${fetching}`,
     shape: toShape("sync", {
-      session: { ...toSessionReference({ id: session.id, name }), entries, ...toReplicaShape(status) },
+      session: { ...toSessionReference({ id: session.id, name }), entries, ...toStateShape(status) },
     }),
   };
 }

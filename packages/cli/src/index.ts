@@ -1,10 +1,10 @@
 export type {
   DeviceReference,
-  ReplicaShape,
   SessionReference,
+  StateShape,
   TreeEntryShape,
 } from "./json-shapes.ts";
-export { jsonVersion } from "./json-shapes.ts";
+export { jsonShapeVersions } from "./json-shapes.ts";
 export type { RenderTreeOptions, TreeCursor, TreePicture } from "./render-tree.ts";
 export { renderTree } from "./render-tree.ts";
 export type { CliSurroundings } from "./run-cli.ts";

@@ -2,12 +2,12 @@
  * What `--json` prints: one object per line, with the kind in `coppice` and the version of its shape in `version`.
  * Fields may be added within a version; one that changes its meaning or goes away makes a new one (SPEC CP10-CP16).
  */
-import type { ConnectionState, ReplicaStatus, SessionCursor, WorkspaceSession } from "@coppice/client";
+import type { LocalStatus, RelayStatus, SessionCursor, SyncStatus, WorkspaceSession } from "@coppice/client";
 import type { SessionEntry } from "@coppice/core";
 import { describeEntry } from "./entry-line.ts";
 
-/** Version of every shape in this file. */
-export const jsonVersion = 1;
+/** Versions of shapes by their kind (`coppice`); a kind that is not here has version 1. */
+export const jsonShapeVersions: Readonly<Record<string, number>> = { status: 2, sync: 2 };
 
 /** A session as every shape names it. */
 export interface SessionReference {
@@ -21,15 +21,16 @@ export interface DeviceReference {
   readonly name?: string;
 }
 
-/** What `status` and `sync` say of a session or of the workspace. */
-export interface ReplicaShape {
-  readonly connection: ConnectionState;
-  readonly synced: boolean;
+/** What `status` and `sync` say of a session or of the workspace's list. */
+export interface StateShape {
+  readonly local: LocalStatus;
+  readonly relay: RelayStatus;
   /** Records on this device that no acknowledgement of the relay covers. */
   readonly pending: number;
   readonly unsaved: number;
-  readonly storageError?: string;
-  readonly refused?: { readonly code: number; readonly reason: string };
+  /** ISO 8601; since the command began. */
+  readonly lastAcknowledgedAt?: string;
+  readonly notice?: { readonly code: number; readonly reason: string };
 }
 
 /** An entry as `tree` lists it: enough to draw it. */
@@ -50,8 +51,8 @@ export interface TreeEntryShape {
 export function toShape<Kind extends string, Fields extends object>(
   kind: Kind,
   fields: Fields,
-): { coppice: Kind; version: typeof jsonVersion } & Fields {
-  return { coppice: kind, version: jsonVersion, ...fields };
+): { coppice: Kind; version: number } & Fields {
+  return { coppice: kind, version: jsonShapeVersions[kind] ?? 1, ...fields };
 }
 
 /** The session part of a shape. */
@@ -72,15 +73,15 @@ export function toListedSession(
 }
 
 /** The status part of a shape. */
-export function toReplicaShape(status: ReplicaStatus): ReplicaShape {
-  const { connection, synced, pending, unsaved, storageError, refused } = status;
+export function toStateShape(status: SyncStatus): StateShape {
+  const { local, relay, pending, unsaved, lastAcknowledgedAt, notice } = status;
   return {
-    connection,
-    synced,
+    local,
+    relay,
     pending,
     unsaved,
-    ...(storageError === undefined ? {} : { storageError }),
-    ...(refused === undefined ? {} : { refused }),
+    ...(lastAcknowledgedAt === undefined ? {} : { lastAcknowledgedAt: new Date(lastAcknowledgedAt).toISOString() }),
+    ...(notice === undefined ? {} : { notice }),
   };
 }
 

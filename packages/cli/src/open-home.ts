@@ -1,7 +1,7 @@
 import {
   openWorkspace,
-  type ReplicaStatus,
   type SharedSession,
+  type SyncStatus,
   type Workspace,
   type WorkspaceSession,
 } from "@coppice/client";
@@ -91,7 +91,8 @@ export async function findSession(
   const session = await workspace.openSession(listed.id);
   // Opening a long session may take longer than the relay is waited for, and the relay is only asked afterwards.
   const hasPlace = await session.waitUntilSynced(relayWaitMs);
-  const isFresh = hasPlace || (session.status().synced && session.storage.getHeaderJson?.() !== undefined);
+  const isFresh =
+    hasPlace || (session.status().relay.state === "live" && session.storage.getHeaderJson?.() !== undefined);
   if (!isFresh) remarkStale(context, home, session.status());
   return { listed, session, isFresh };
 }
@@ -117,16 +118,17 @@ export async function findWritableSession(
 }
 
 /** Says on stderr why what is shown may be old; nothing when the user asked for it or there is no relay. */
-export function remarkStale({ output, offline }: CommandContext, { relay }: Home, status: ReplicaStatus): void {
+export function remarkStale({ output, offline }: CommandContext, { relay }: Home, status: SyncStatus): void {
   if (offline || relay === undefined) return;
   output.remark(`${describeDelay(status)}; this is what is on this device (--offline does not wait)`);
 }
 
-function describeDelay(status: ReplicaStatus): string {
+function describeDelay(status: SyncStatus): string {
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return refusal;
   const waited = `within ${relayWaitMs / 1000} s`;
-  if (status.connection === "offline") return "the relay cannot be reached";
-  if (status.connection !== "online") return `the relay did not answer ${waited}`;
-  return status.synced ? "the relay does not have this session yet" : `not all that the relay has arrived ${waited}`;
+  const { state } = status.relay;
+  if (state === "offline") return "the relay cannot be reached";
+  if (state === "connecting") return `the relay did not answer ${waited}`;
+  return state === "live" ? "the relay does not have this session yet" : `not all that the relay has arrived ${waited}`;
 }

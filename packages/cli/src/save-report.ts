@@ -1,4 +1,4 @@
-import type { ReplicaStatus } from "@coppice/client";
+import type { SyncStatus } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { describeRefusal } from "./describe-status.ts";
 import type { Home } from "./home.ts";
@@ -7,7 +7,7 @@ import type { Output } from "./output.ts";
 
 /** What a session and a workspace have in common for somebody who waits for the relay. */
 export interface Acknowledgeable {
-  status(): ReplicaStatus;
+  status(): SyncStatus;
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
 }
 
@@ -41,7 +41,7 @@ export class SaveReport {
     if (status.unsaved > 0) {
       throw new SessionError(
         "storage",
-        `This device could not save it: ${status.storageError ?? "the store does not answer"}.`,
+        `This device could not save it: ${status.local.state === "failed" ? status.local.reason : "the store does not answer"}.`,
       );
     }
     if (!isAcknowledged) this.#waitingEntries += status.pending;

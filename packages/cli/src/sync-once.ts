@@ -53,19 +53,20 @@ async function syncSession(workspace: Workspace, listed: WorkspaceSession, relay
   });
   const countEntries = async (): Promise<number> => (await session.storage.getEntries()).length;
   const readMarker = (): string => `${fetched} ${session.status().pending}`;
+  const isRefused = (): boolean => describeRefusal(session.status()) !== undefined;
   const failure = (): SessionError => toSyncError(session, relay, `the session ${listed.name ?? listed.id}`);
   try {
     const isFetched = await waitWhileMoving(
       (waitMs) => session.waitUntilSynced(waitMs),
       readMarker,
       // The device that listed the session has not sent it yet: there is nothing to wait for.
-      async () => session.status().refused !== undefined || (session.status().synced && (await countEntries()) === 0),
+      async () => isRefused() || (session.status().relay.state === "live" && (await countEntries()) === 0),
     );
-    if (!isFetched && (session.status().refused !== undefined || (await countEntries()) > 0)) throw failure();
+    if (!isFetched && (isRefused() || (await countEntries()) > 0)) throw failure();
     const isPushed = await waitWhileMoving(
       (waitMs) => session.waitUntilAcknowledged(waitMs),
       readMarker,
-      async () => session.status().refused !== undefined,
+      async () => isRefused(),
     );
     if (!isPushed) throw failure();
     return { id: listed.id, name: listed.name, entries: await countEntries(), fetched };
@@ -93,12 +94,12 @@ async function waitWhileMoving(
 
 function toSyncError(replica: Pick<SharedSession, "status">, relay: string, what: string): SessionError {
   const status = replica.status();
-  if (status.storageError !== undefined)
-    return new SessionError("storage", `This device could not save ${what}: ${status.storageError}`);
+  if (status.local.state === "failed")
+    return new SessionError("storage", `This device could not save ${what}: ${status.local.reason}`);
   const refusal = describeRefusal(status);
   if (refusal !== undefined) return new SessionError("relay_refused", `Not synced, ${what}: ${refusal}.`);
   const waiting = status.pending === 0 ? "" : ` (${status.pending} waiting here)`;
-  return status.connection === "online"
+  return status.relay.state === "live" || status.relay.state === "catching-up"
     ? new SessionError(
         "not_synced",
         `The relay at ${relay} stopped answering while ${what} was synced${waiting}; run the command again.`,

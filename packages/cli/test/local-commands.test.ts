@@ -303,18 +303,18 @@ describe("show, log, tree, sessions, status", () => {
     });
     expect(await device.runJson(["status"])).toEqual({
       coppice: "status",
-      version: 1,
+      version: 2,
       home: device.home,
       device: { id: expect.any(String), name: "laptop" },
       relay: null,
-      workspace: { connection: "offline", synced: false, pending: expect.any(Number), unsaved: 0 },
+      workspace: { local: { state: "saved" }, relay: { state: "offline" }, pending: expect.any(Number), unsaved: 0 },
       sessions: [
         {
           id: shortSessionId,
           name: "Woods",
           entries: 3,
-          connection: "offline",
-          synced: false,
+          local: { state: "saved" },
+          relay: { state: "offline" },
           pending: expect.any(Number),
           unsaved: 0,
         },

@@ -33,7 +33,7 @@ const hasEntries =
     line.session?.id === shortSessionId &&
     line.session.entries === count &&
     line.session.pending === 0 &&
-    line.session.synced;
+    line.session.relay.state === "live";
 
 describe("serve", () => {
   it("[CP45, CP46, CP56] prints one line with its address on a free port and ends at SIGTERM and at SIGINT with exit code 0", async () => {
@@ -62,7 +62,7 @@ describe("sync --once", () => {
     const lines = (await readFile(sampleFile, "utf8")).trimEnd().split("\n").slice(1);
     expect(await desktop.runJson(["sync", "--once"])).toEqual({
       coppice: "sync",
-      version: 1,
+      version: 2,
       sessions: [
         { id: expect.any(String), name: "Fix the flaky login test", entries: lines.length, fetched: lines.length },
       ],
@@ -178,7 +178,7 @@ describe("status", () => {
     );
     const { sessions } = await desktop.runJson(["status"]);
     expect(sessions).toHaveLength(21);
-    for (const session of sessions) expect(session).toMatchObject({ entries: 3, synced: true, pending: 0 });
+    for (const session of sessions) expect(session).toMatchObject({ entries: 3, relay: { state: "live" }, pending: 0 });
   });
 });
 

@@ -39,6 +39,7 @@ export class DurableQueue {
   readonly #log: UpdateLog;
   readonly #events: DurableQueueEvents;
   #unsaved: QueuedUpdate[] = [];
+  #unsavedRecords = 0;
   #inFlight: Promise<void> = Promise.resolve();
   #failure: SessionError | undefined;
   /** What has to be done before anything more is saved. */
@@ -56,6 +57,7 @@ export class DurableQueue {
   /** Queues one update. */
   push(queued: QueuedUpdate): void {
     this.#unsaved.push(queued);
+    this.#unsavedRecords += countOwn(queued);
     // While saving fails, order matters more than speed: the retry saves everything in turn.
     if (!this.#isBehind) this.#save(queued);
   }
@@ -66,6 +68,7 @@ export class DurableQueue {
    */
   restart(step: () => Promise<void>, rewrite: (queued: QueuedUpdate) => QueuedUpdate | undefined): void {
     this.#unsaved = this.#unsaved.map(rewrite).filter((queued) => queued !== undefined);
+    this.#unsavedRecords = this.#unsaved.reduce((count, queued) => count + countOwn(queued), 0);
     this.#step = step;
     this.#isBehind = true;
     clearTimeout(this.#retryTimer);
@@ -91,9 +94,7 @@ export class DurableQueue {
 
   /** Number of own records that are not durable yet. */
   unsavedRecords(): number {
-    let count = 0;
-    for (const { own } of this.#unsaved) if (own !== undefined) count += own.to - own.from;
-    return count;
+    return this.#unsavedRecords;
   }
 
   /** Tries once more to save what is unsaved, then stops. Rejects when something stays unsaved. Safe to call twice. */
@@ -115,7 +116,10 @@ export class DurableQueue {
 
   #settle(queued: QueuedUpdate, seq: number): void {
     const at = this.#unsaved.indexOf(queued);
-    if (at >= 0) this.#unsaved.splice(at, 1);
+    if (at >= 0) {
+      this.#unsaved.splice(at, 1);
+      this.#unsavedRecords -= countOwn(queued);
+    }
     this.#events.saved(queued.update, seq, queued.own);
   }
 
@@ -157,4 +161,8 @@ export class DurableQueue {
     this.#failure = error;
     this.#events.health(error);
   }
+}
+
+function countOwn({ own }: QueuedUpdate): number {
+  return own === undefined ? 0 : own.to - own.from;
 }

@@ -1,8 +1,8 @@
 export type { PairingInvitation } from "./pairing-link.ts";
 export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
+export type { LocalStatus, RelayStatus, SyncStatus } from "./sync-status.ts";
 export { openWorkspace } from "./workspace.ts";
 export type {
-  ConnectionState,
   CreateSessionOptions,
   DeviceIdentity,
   ImportOptions,
@@ -10,7 +10,6 @@ export type {
   ImportSource,
   OpenWorkspaceOptions,
   RelayLinkTimings,
-  ReplicaStatus,
   ResumePlan,
   ResumePolicy,
   SessionCursor,

@@ -33,9 +33,13 @@ export interface ConversationSubject {
 /** What a conversation does to the world. */
 export interface ConversationEffects {
   send(frame: Frame): void;
-  /** The document holds all the relay told of, or not (any more). */
-  synced(synced: boolean): void;
+  /** Of `total` records that the relay told of and we lacked, `arrived` have come; others may be waited for besides. */
+  progress(arrived: number, total: number): void;
+  /** The document holds all the relay told of. */
+  caughtUp(): void;
   coverageChanged(): void;
+  /** The relay has shown that it holds records of ours, news or not. */
+  acknowledged(): void;
   /** The relay has other records than we do, by client id from these clocks on. Nothing more is said from here on. */
   contested(from: ClockVector): void;
   /** The document cannot be sent. */
@@ -54,6 +58,10 @@ export class RelayConversation {
   #expectsWholeVector = true;
   /** What the relay holds by its own word. */
   readonly #relayClocks = new Map<number, number>();
+  #isCaughtUp = false;
+  /** Records that the relay told of and we lack, when last counted, and those we lacked before and have now. */
+  #missing = 0;
+  #arrived = 0;
   #hasAsked = false;
   #hasAnswer = false;
   /** What the relay asked for before it had answered. */
@@ -156,6 +164,7 @@ export class RelayConversation {
   /** The relay asks for what it lacks. */
   takeSyncStep1(known: StateVector): void {
     for (const [client, clock] of known) this.#relayClocks.set(client, clock);
+    this.#tellProgress();
     if (this.#subject.coverage.lowerTo(known)) this.#effects.coverageChanged();
     if (!this.#hasAsked) this.ask();
     if (this.#hasAnswer) this.#answer(known);
@@ -189,8 +198,9 @@ export class RelayConversation {
     if (this.isWaiting) {
       // Something before these records is missing or not compared: the relay's whole answer settles it.
       if (!wasWaiting || this.fruitlessQuestions === 0) this.ask();
-      this.#effects.synced(false);
-    } else if (isStep2) this.#effects.synced(true);
+      this.#isCaughtUp = false;
+    } else if (isStep2) this.#tellCaughtUp();
+    this.#tellProgress();
     this.#effects.coverageChanged();
     if (isNews) this.#sendHeldBack();
     if (this.#hasAnswer && this.#owedUpload !== undefined) {
@@ -207,10 +217,12 @@ export class RelayConversation {
     const isWhole = this.#expectsWholeVector;
     this.#expectsWholeVector = false;
     for (const { client, clock } of pairs) this.#relayClocks.set(client, clock);
+    this.#tellProgress();
     // A relay that lost records may have got others since: only what is checked now counts from here on.
     const isTrusted = !(isWhole && coverage.lowerTo(this.#relayClocks));
     let isDoubtful = false;
     let isNews = false;
+    let isShown = false;
     for (const pair of pairs) {
       const verdict = judgePair(pair, doc);
       if (verdict === "other") {
@@ -218,6 +230,7 @@ export class RelayConversation {
         if (pair.clock <= coverage.get(pair.client)) coverage.lower(pair.client, 0);
         isDoubtful = true;
       } else if (verdict === "same") {
+        isShown ||= pair.clock > 0;
         // An answer that says nothing new is a sign of life, not of our records being taken.
         if (!coverage.raise(pair.client, pair.clock)) continue;
         this.progressAt = Date.now();
@@ -231,6 +244,26 @@ export class RelayConversation {
     if (!this.#hasAsked || (isDoubtful && (isWhole || this.fruitlessQuestions === 0))) this.ask();
     if (isNews) this.#sendHeldBack();
     this.#effects.coverageChanged();
+    if (isShown) this.#effects.acknowledged();
+  }
+
+  #tellCaughtUp(): void {
+    this.#isCaughtUp = true;
+    this.#missing = 0;
+    this.#arrived = 0;
+    this.#effects.caughtUp();
+  }
+
+  /** While not everything is here: how far that is. */
+  #tellProgress(): void {
+    if (this.#isCaughtUp || this.#isOver) return;
+    let missing = 0;
+    for (const [client, clock] of this.#relayClocks)
+      missing += Math.max(0, clock - Y.getState(this.#subject.doc.store, client));
+    // What the relay gets meanwhile is missing too, and takes nothing from what has come.
+    this.#arrived += Math.max(0, this.#missing - missing);
+    this.#missing = missing;
+    this.#effects.progress(this.#arrived, this.#arrived + missing);
   }
 
   #noteRelayClock(client: number, clock: number): void {

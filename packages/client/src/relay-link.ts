@@ -1,5 +1,5 @@
 import { SessionError } from "@coppice/core";
-import { closeCodes, encodeFrame, type Frame, parseFrame } from "@coppice/wire";
+import { closeCodes, encodeFrame, type Frame, isFinalCloseCode, parseFrame } from "@coppice/wire";
 import type * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import { type Awareness, encodeAwarenessUpdate } from "y-protocols/awareness";
@@ -10,7 +10,8 @@ import type { ClockVector } from "./held-records.ts";
 import { judgeLink } from "./link-watch.ts";
 import { type ConversationSubject, RelayConversation } from "./relay-conversation.ts";
 import { type BinarySocket, createBinarySocketClass } from "./relay-socket.ts";
-import type { ConnectionState, RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
+import type { NewsEvent, RelayEvent } from "./sync-status.ts";
+import type { RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 const defaultTimings: RelayLinkTimings = {
   maxReconnectDelayMs: 1_500,
@@ -21,13 +22,11 @@ const defaultTimings: RelayLinkTimings = {
 
 /** What a link tells its replica. */
 export type RelayLinkEvent =
-  | { readonly type: "connection"; readonly connection: ConnectionState }
-  | { readonly type: "refused"; readonly code: number; readonly reason: string }
-  | { readonly type: "synced"; readonly synced: boolean }
+  | RelayEvent
+  | NewsEvent
   | { readonly type: "coverage" }
   /** The relay has other records than we do, by client id from these clocks on. The link is of no more use. */
-  | { readonly type: "contested"; readonly from: ClockVector }
-  | { readonly type: "notice"; readonly code: number; readonly reason: string };
+  | { readonly type: "contested"; readonly from: ClockVector };
 
 /** What a link works on. */
 export interface RelayLinkOptions extends ConversationSubject {
@@ -91,7 +90,7 @@ export class RelayLink {
     this.#foreignStates = new ForeignStates(options.awareness);
     this.#provider = this.#createProvider();
     this.#timer = setInterval(() => this.#watch(), this.#timings.resendAfterMs / checksPerPeriod);
-    options.onEvent({ type: "connection", connection: "connecting" });
+    options.onEvent({ type: "connect" });
     this.#provider.connect();
   }
 
@@ -103,8 +102,10 @@ export class RelayLink {
   /** Compares both sides now; without a connection it tries at once to get one. */
   resync(): void {
     if (this.#isRefused || this.#isClosed) return;
-    if (this.#conversation === undefined) this.reconnect();
-    else {
+    if (this.#conversation === undefined) {
+      this.#options.onEvent({ type: "connect" });
+      this.reconnect();
+    } else {
       this.#probe();
       this.#conversation.compare();
     }
@@ -153,11 +154,12 @@ export class RelayLink {
     provider.on("status", ({ status }) => {
       if (status === "connected") this.#greet();
     });
-    provider.on("connection-close", () => {
+    provider.on("connection-close", (event) => {
       this.#conversation?.end();
       this.#conversation = undefined;
-      this.#options.onEvent({ type: "synced", synced: false });
-      if (!this.#isRefused && !this.#isClosed) this.#options.onEvent({ type: "connection", connection: "offline" });
+      // What follows a final close is told by `closed`.
+      if (this.#isRefused || this.#isClosed || (event !== null && isFinalCloseCode(event.code))) return;
+      this.#options.onEvent({ type: "lost", reason: describeClose(event) });
     });
     provider.on("closed", ({ code, reason }) => this.#takeFinalClose(code, reason));
     return provider;
@@ -179,18 +181,26 @@ export class RelayLink {
     this.#sendingUntil = 0;
     this.#conversation = new RelayConversation(this.#options, {
       send: (frame) => this.#sendFrame(frame),
-      synced: (synced) => this.#setSynced(synced),
+      progress: (arrived, total) => {
+        this.#provider.synced = false;
+        this.#options.onEvent({ type: "progress", arrived, total });
+      },
+      caughtUp: () => {
+        this.#provider.synced = true;
+        this.#options.onEvent({ type: "caughtUp" });
+      },
       coverageChanged: () => {
         if (this.#options.countPending() === 0) this.#sendingUntil = 0;
         this.#options.onEvent({ type: "coverage" });
       },
+      acknowledged: () =>
+        this.#options.onEvent({ type: "acknowledged", at: Date.now(), pending: this.#options.countPending() }),
       contested: (from) => this.#options.onEvent({ type: "contested", from }),
       failed: (error) => this.#refuse(closeCodes.badUpdate, messageOf(error)),
     });
     // A relay that restarted knows no cursor: with a clock that has not moved, others would take ours for old news.
     const { awareness } = this.#options;
     awareness.setLocalState(awareness.getLocalState());
-    this.#options.onEvent({ type: "connection", connection: "online" });
   }
 
   #readMessage(decoder: decoding.Decoder): void {
@@ -233,11 +243,6 @@ export class RelayLink {
       default:
         return;
     }
-  }
-
-  #setSynced(synced: boolean): void {
-    this.#provider.synced = synced;
-    this.#options.onEvent({ type: "synced", synced });
   }
 
   #sendOwnCursor({ added, updated, removed }: AwarenessChanges): void {
@@ -326,6 +331,12 @@ export class RelayLink {
     this.#provider.disconnect();
     this.#options.onEvent({ type: "refused", code, reason });
   }
+}
+
+function describeClose(event: CloseEvent | null): string {
+  if (event === null) return "the relay did not answer";
+  if (event.code >= 4000) return `the relay closed the connection: ${event.reason} (${event.code})`;
+  return "the relay cannot be reached";
 }
 
 function encodeCursorFrame(awareness: Awareness, client: number): Uint8Array {

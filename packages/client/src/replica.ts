@@ -13,7 +13,8 @@ import { LogCompaction } from "./log-compaction.ts";
 import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
 import { createDoc, findFirstClocks, leaveOut, splitStructs, toLogRecords } from "./set-aside.ts";
 import { SetAsideKeeper } from "./set-aside-keeper.ts";
-import type { ConnectionState, RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "./workspace-types.ts";
+import { nextSyncState, openedState, type SyncEvent, type SyncState, type SyncStatus } from "./sync-status.ts";
+import type { RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 /** What a replica of one room stands on. */
 export interface OpenReplicaOptions {
@@ -67,11 +68,7 @@ export class Replica {
   #rebuilds = 0;
   #rebuilding: Promise<void> = Promise.resolve();
   #link: RelayLink | undefined;
-  #connection: ConnectionState = "offline";
-  #synced = false;
-  #refused: ReplicaStatus["refused"];
-  #saveError: string | undefined;
-  #readError: string | undefined;
+  #state: SyncState = openedState;
   /** Every update up to this position of the log is in the document. */
   #appliedSeq = 0;
   /** Positions after `#appliedSeq` that hold updates of this very replica. */
@@ -97,8 +94,7 @@ export class Replica {
     this.#queue = new DurableQueue(options.log, {
       saved: (update, seq, own) => this.#onSaved(update, seq, own),
       health: (error) => {
-        this.#saveError = error?.message;
-        this.#notify();
+        this.#tell(error === undefined ? { type: "writeWorks" } : { type: "writeFailed", reason: error.message });
       },
     });
     this.#stopWatchingLog = options.log.onForeignAppend(() => {
@@ -120,7 +116,8 @@ export class Replica {
       arrivals.forget(setAside.firstClocks);
       arrivals.follow(replica.#doc);
       await replica.#pull();
-      if (replica.#readError !== undefined) throw new SessionError("storage", replica.#readError);
+      const { local } = replica.#state;
+      if (local.state === "failed") throw new SessionError("storage", local.reason);
       // Only now: who listens makes Yjs encode every update again, and what comes from the log is of interest to nobody.
       replica.#listenTo(replica.#doc);
       replica.#compact();
@@ -197,11 +194,12 @@ export class Replica {
    * or before; the records here stay.
    */
   async deleteRoom(secret: Uint8Array, timeoutMs: number): Promise<boolean> {
-    const deadline = Date.now() + timeoutMs;
-    const isDeleted = ({ refused }: ReplicaStatus): boolean => refused?.code === closeCodes.roomDeleted;
-    await this.waitFor((status) => status.connection === "online" || isDeleted(status), timeoutMs);
+    const deadlineMs = performance.now() + timeoutMs;
+    const isDeleted = ({ relay }: SyncStatus): boolean =>
+      relay.state === "refused" && relay.code === closeCodes.roomDeleted;
+    await this.waitFor((status) => hasContact(status) || isDeleted(status), timeoutMs);
     this.#link?.deleteRoom(secret);
-    return this.waitFor(isDeleted, Math.max(0, deadline - Date.now()));
+    return this.waitFor(isDeleted, Math.max(0, deadlineMs - performance.now()));
   }
 
   /** Settles when everything the document holds is durable here; rejects with the storage's error. */
@@ -220,18 +218,13 @@ export class Replica {
   }
 
   /** The status now; every field comes from durable writes and acknowledgements. */
-  status(): ReplicaStatus {
-    const storageError = this.#saveError ?? this.#readError;
+  status(): SyncStatus {
     const { outcome } = this.#setAside;
-    return {
-      connection: this.#connection,
-      synced: this.#synced,
+    return Object.freeze({
+      ...this.#state,
       pending: this.#countPending(),
-      unsaved: this.#queue.unsavedRecords(),
-      ...(storageError === undefined ? {} : { storageError }),
       ...(outcome === undefined ? {} : { setAside: outcome }),
-      ...(this.#refused === undefined ? {} : { refused: this.#refused }),
-    };
+    });
   }
 
   #countPending(): number {
@@ -247,7 +240,7 @@ export class Replica {
   }
 
   /** True when `isReached` holds within `timeoutMs`; false at once when no relay can ever make it true. */
-  waitFor(isReached: (status: ReplicaStatus) => boolean, timeoutMs: number): Promise<boolean> {
+  waitFor(isReached: (status: SyncStatus) => boolean, timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (reached: boolean): void => {
         clearTimeout(timer);
@@ -257,8 +250,8 @@ export class Replica {
       const check = (): void => {
         const status = this.status();
         if (isReached(status)) finish(true);
-        else if (status.connection === "refused" || this.#options.relay === undefined) finish(false);
-        else if (this.#options.endWaitsWhenUnreachable && this.#link !== undefined && status.connection === "offline")
+        else if (isFinal(status) || this.#options.relay === undefined) finish(false);
+        else if (this.#options.endWaitsWhenUnreachable && this.#link !== undefined && status.relay.state === "offline")
           finish(false);
       };
       const timer = setTimeout(() => finish(false), timeoutMs);
@@ -269,7 +262,10 @@ export class Replica {
 
   /** True when everything here is durable and acknowledged by a relay that is in step, within `timeoutMs`. */
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
-    return this.waitFor(({ synced, pending, unsaved }) => synced && pending === 0 && unsaved === 0, timeoutMs);
+    return this.waitFor(
+      ({ relay, pending, unsaved }) => relay.state === "live" && pending === 0 && unsaved === 0,
+      timeoutMs,
+    );
   }
 
   /** Takes the cursor down, closes the socket, saves what is unsaved, releases the log. Safe to call twice. */
@@ -309,7 +305,7 @@ export class Replica {
       const own = transaction.local ? ownRangeOf(transaction) : undefined;
       this.#queue.push({ update, firstClocks: firstClocksOf(transaction), own });
     }
-    this.#notify();
+    this.#tellUnsaved();
   }
 
   /**
@@ -328,7 +324,7 @@ export class Replica {
     this.#compaction.note(seq, update.length);
     this.#compact();
     if (own !== undefined) this.#link?.send(update);
-    this.#notify();
+    this.#tellUnsaved();
   }
 
   /** Applies what the log holds beyond `#appliedSeq`: at opening everything, later what other processes wrote. */
@@ -345,9 +341,10 @@ export class Replica {
           this.#appliedSeq = seq;
         }
         for (const seq of this.#ownSeqs) if (seq <= this.#appliedSeq) this.#ownSeqs.delete(seq);
-        this.#setReadError(undefined);
+        clearTimeout(this.#readTimer);
+        this.#tell({ type: "readWorks" });
       } catch (error) {
-        this.#setReadError(`The local log cannot be read: ${messageOf(error)}`);
+        this.#noteReadFailure(`The local log cannot be read: ${messageOf(error)}`);
       }
     });
     return this.#pulling;
@@ -358,26 +355,18 @@ export class Replica {
   }
 
   /** A log that cannot be read is tried again: what other processes wrote must not wait for their next entry. */
-  #setReadError(message: string | undefined): void {
+  #noteReadFailure(reason: string): void {
     clearTimeout(this.#readTimer);
-    if (message !== undefined && this.#closing === undefined)
-      this.#readTimer = setTimeout(() => void this.#pull(), retryDelayMs);
-    if (message === this.#readError) return;
-    this.#readError = message;
-    this.#notify();
+    if (this.#closing === undefined) this.#readTimer = setTimeout(() => void this.#pull(), retryDelayMs);
+    this.#tell({ type: "readFailed", reason });
   }
 
   #onLinkEvent(event: RelayLinkEvent): void {
     if (event.type === "contested") this.#startRebuild(event.from);
-    else if (event.type === "connection") this.#connection = event.connection;
-    else if (event.type === "synced") this.#synced = event.synced;
-    else if (event.type === "refused") {
-      this.#connection = "refused";
-      this.#synced = false;
-      this.#refused = { code: event.code, reason: event.reason };
-    } else if (event.type === "notice") this.#refused = { code: event.code, reason: event.reason };
-    else this.#saveCoverage();
-    this.#notify();
+    else if (event.type === "coverage") {
+      this.#saveCoverage();
+      this.#notify();
+    } else this.#tell(event);
   }
 
   #startRebuild(from: ClockVector): void {
@@ -421,7 +410,7 @@ export class Replica {
     const unreadable = reader.rebase(this.#doc, toLogRecords(removed));
     oldDoc.destroy();
     this.#saveCoverage();
-    this.#notify();
+    this.#tellUnsaved();
     await this.#finishRebuild(unreadable);
     this.connect();
   }
@@ -455,8 +444,7 @@ export class Replica {
   #closeLink(): void {
     this.#link?.close();
     this.#link = undefined;
-    this.#connection = "offline";
-    this.#synced = false;
+    this.#tell({ type: "disconnect" });
   }
 
   /**
@@ -481,9 +469,29 @@ export class Replica {
     }
   }
 
+  #tellUnsaved(): void {
+    this.#tell({ type: "counted", unsaved: this.#queue.unsavedRecords() });
+  }
+
+  #tell(event: SyncEvent): void {
+    this.#state = nextSyncState(this.#state, event);
+    // Also when the state is the same: what is pending is counted when somebody asks.
+    this.#notify();
+  }
+
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** The relay has said something on the connection that is open. */
+function hasContact({ relay }: SyncStatus): boolean {
+  return relay.state === "live" || relay.state === "catching-up";
+}
+
+/** No waiting helps. */
+function isFinal({ relay }: SyncStatus): boolean {
+  return relay.state === "refused" || relay.state === "too-old";
 }
 
 /** What of an update is still to be saved when these records have left the document. */

@@ -10,7 +10,7 @@ import {
   removeFromLog,
   toLogRecords,
 } from "./set-aside.ts";
-import type { ReplicaStatus } from "./workspace-types.ts";
+import type { SyncStatus } from "./sync-status.ts";
 
 /** Values of this device: records that are to be written again, and such that cannot be opened with our keys. */
 const setAsideKey = (roomId: string): string => `aside/${roomId}`;
@@ -31,7 +31,7 @@ export interface SetAsideKeeperOptions {
 export class SetAsideKeeper {
   readonly #options: SetAsideKeeperOptions;
   #structs: readonly Struct[];
-  #outcome: ReplicaStatus["setAside"];
+  #outcome: SyncStatus["setAside"];
 
   /** Reads what is set aside. A process that ended in the middle of that may have left records in the log: they leave it now. */
   static async open(options: SetAsideKeeperOptions): Promise<SetAsideKeeper> {
@@ -61,7 +61,7 @@ export class SetAsideKeeper {
   }
 
   /** What became of records set aside since this was opened; undefined when there were none. */
-  get outcome(): ReplicaStatus["setAside"] {
+  get outcome(): SyncStatus["setAside"] {
     return this.#outcome;
   }
 

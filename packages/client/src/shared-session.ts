@@ -11,7 +11,8 @@ import {
 import type * as Y from "yjs";
 import type { Replica, ReplicaReader } from "./replica.ts";
 import { SessionCursors } from "./session-cursors.ts";
-import type { ReplicaStatus, SessionCursor, SharedSession } from "./workspace-types.ts";
+import type { SyncStatus } from "./sync-status.ts";
+import type { SessionCursor, SharedSession } from "./workspace-types.ts";
 
 /** What an open session needs from its workspace. */
 export interface OpenSharedSessionOptions {
@@ -224,7 +225,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.#cursors.setRunning(isRunning);
   }
 
-  status(): ReplicaStatus {
+  status(): SyncStatus {
     return this.#options.replica.status();
   }
 
@@ -234,9 +235,9 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   }
 
   async waitUntilSynced(timeoutMs: number): Promise<boolean> {
-    const deadline = Date.now() + timeoutMs;
-    if (!(await this.#options.replica.waitFor(({ synced }) => synced, timeoutMs))) return false;
-    return this.#waitUntilPlaced(Math.max(0, deadline - Date.now()));
+    const deadlineMs = performance.now() + timeoutMs;
+    if (!(await this.#options.replica.waitFor(({ relay }) => relay.state === "live", timeoutMs))) return false;
+    return this.#waitUntilPlaced(Math.max(0, deadlineMs - performance.now()));
   }
 
   /** True once this replica has its leaf. */
@@ -294,7 +295,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
    */
   #settleWhenQuiet(): void {
     if (this.#isSynced || this.#closing !== undefined) return;
-    if (!this.#options.replica.status().synced || this.storage.getHeaderJson() === undefined) {
+    if (this.#options.replica.status().relay.state !== "live" || this.storage.getHeaderJson() === undefined) {
       this.#stopSettling();
       this.#settleByMs = undefined;
       return;

@@ -5,6 +5,8 @@ import type {
   ResumePolicy as StorageResumePolicy,
 } from "@coppice/storage-yjs";
 
+import type { SyncStatus } from "./sync-status.ts";
+
 /** One installation that writes: a stable id, a name people see, and whose it is. */
 export interface DeviceIdentity {
   /** Stable, unique; a UUIDv7 made once per installation. */
@@ -16,9 +18,6 @@ export interface DeviceIdentity {
 /** A standard WebSocket class: the browser's, or `ws` in Node 20. */
 export type WebSocketConstructor = new (url: string | URL, protocols?: string | string[]) => WebSocket;
 
-/** How a replica stands towards the relay. `offline` also when no relay was given. */
-export type ConnectionState = "offline" | "connecting" | "online" | "refused";
-
 /** Times of a relay link in ms; the defaults suit real networks. */
 export interface RelayLinkTimings {
   /** Longest wait between two attempts to connect. */
@@ -27,26 +26,6 @@ export interface RelayLinkTimings {
   resendAfterMs: number;
   /** How often a quiet connection compares vectors with the relay. */
   resyncIntervalMs: number;
-}
-
-/** What is known about one open replica; every field comes from acknowledgements and durable writes, not from a socket being open. */
-export interface ReplicaStatus {
-  readonly connection: ConnectionState;
-  /** True while everything the relay had at our last handshake on this connection has arrived. */
-  readonly synced: boolean;
-  /** Records in the durable local log that no relay acknowledgement covers yet. */
-  readonly pending: number;
-  /** Records appended here that are not on this device's disk yet. */
-  readonly unsaved: number;
-  /** Why local saving fails at the moment; saving is retried. */
-  readonly storageError?: string;
-  /**
-   * Records that had to give way, since opening, because the relay has somebody else's at their places: written again,
-   * or kept aside on this device because they could not be read.
-   */
-  readonly setAside?: { readonly restored: number; readonly unreadable: number };
-  /** What the relay refused last: its code and reason. With `connection` "refused" it is for good. */
-  readonly refused?: { readonly code: number; readonly reason: string };
 }
 
 /** Another replica's (or our own) live place in a session. */
@@ -153,7 +132,7 @@ export interface SharedSession {
   /** Says whether an agent runs here; others see it. While it does nothing but its own writes moves the leaf. */
   setRunning(isRunning: boolean): void;
   /** What is saved here and what is at the relay, at this moment. */
-  status(): ReplicaStatus;
+  status(): SyncStatus;
   /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */
   subscribe(listener: (change: "status" | "cursors" | "entries") => void): () => void;
   /** True when the relay's content has arrived within `timeoutMs`; false when not (offline, refused, too slow). */
@@ -224,13 +203,15 @@ export interface Workspace {
   importSession(source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
   /**
    * Deletes a session's room at the relay, for everybody and for good: what devices hold stays with them, and none of
-   * them can send or fetch it any more (status `refused`, 4410). True when the relay has confirmed it within
+   * them can send or fetch it any more (`relay` is `refused`, 4410). True when the relay has confirmed it within
    * `timeoutMs`. Rejects `not_found`.
    */
   deleteRoom(sessionId: string, timeoutMs: number): Promise<boolean>;
   /** The status of the list itself; each session has its own. */
-  status(): ReplicaStatus;
-  /** Calls the listener when the list, the status or the device changes. Returns the function that stops it. */
+  status(): SyncStatus;
+  /** One status for the list and every open session: the worst of each side, the sums of what waits (SPEC SY5). */
+  overallStatus(): SyncStatus;
+  /** Calls the listener when the list, the status of the list or of an open session, or the device changes. Returns the function that stops it. */
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void;
   /** As of a session, for the list: true when what the relay has of it has arrived within `timeoutMs`. */
   waitUntilSynced(timeoutMs: number): Promise<boolean>;

@@ -15,11 +15,13 @@ import {
 } from "@coppice/storage-yjs";
 import { toHexString } from "lib0/buffer";
 import type * as Y from "yjs";
+import { combineStatuses } from "./combine-statuses.ts";
 import { CopyWatch } from "./copy-watch.ts";
 import { type HomeIdentity, readHomeIdentity, takeNewIdentity } from "./home-identity.ts";
 import { HomeReplicas } from "./home-replicas.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
+import type { SyncStatus } from "./sync-status.ts";
 import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
 import type {
   CreateSessionOptions,
@@ -28,7 +30,6 @@ import type {
   ImportResult,
   ImportSource,
   OpenWorkspaceOptions,
-  ReplicaStatus,
   SharedSession,
   Workspace,
   WorkspaceSession,
@@ -94,6 +95,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
   readonly #openedById = new Map<string, Promise<OpenedSession>>();
   readonly #closingById = new Map<string, Promise<void>>();
+  /** Those that are open by now. */
+  readonly #sessions = new Set<OpenedSession>();
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenWorkspaceOptions, { room, replica, replicaId, replicas, identity }: WorkspaceParts) {
@@ -209,8 +212,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return session.deleteRoom(deriveDeletionSecret(this.#options.workspaceKey, sessionId), timeoutMs);
   }
 
-  status(): ReplicaStatus {
+  status(): SyncStatus {
     return this.#replica.status();
+  }
+
+  overallStatus(): SyncStatus {
+    return combineStatuses([this.status(), ...[...this.#sessions].map((session) => session.status())]);
   }
 
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void {
@@ -219,7 +226,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   waitUntilSynced(timeoutMs: number): Promise<boolean> {
-    return this.#replica.waitFor(({ synced }) => synced, timeoutMs);
+    return this.#replica.waitFor(({ relay }) => relay.state === "live", timeoutMs);
   }
 
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean> {
@@ -302,7 +309,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     const room = this.#roomOf(sessionId);
     const replica = await openRoom(this.#options, room);
     try {
-      const session = await openSharedSession({
+      const session: OpenedSession = await openSharedSession({
         id: sessionId,
         replica,
         roomId: room.roomId,
@@ -320,7 +327,14 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
           if (this.#isSealed()) void this.#copyWatch.check(replicaId, isShown);
         },
         onNamed: (name) => this.#listName(sessionId, name),
-        onClosing: (closing) => this.#forgetClosing(sessionId, closing),
+        onClosing: (closing) => {
+          this.#sessions.delete(session);
+          this.#forgetClosing(sessionId, closing);
+        },
+      });
+      this.#sessions.add(session);
+      session.subscribe((change) => {
+        if (change === "status") this.#notify("status");
       });
       replica.connect();
       return session;

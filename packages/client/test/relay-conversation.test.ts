@@ -34,7 +34,9 @@ function talk(doc: Y.Doc, covered: ClockVector = new Map()) {
     },
     {
       send: (frame) => sent.push(frame),
-      synced: (synced) => claims.push(synced),
+      progress: () => claims.push(false),
+      caughtUp: () => claims.push(true),
+      acknowledged: () => undefined,
       coverageChanged: () => undefined,
       contested: (from) => contested.push(from),
       failed: (error) => {

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import * as Y from "yjs";
 import { Replica } from "../src/replica.ts";
-import type { RelayLinkTimings, ReplicaStatus, WebSocketConstructor } from "../src/workspace-types.ts";
+import type { SyncStatus } from "../src/sync-status.ts";
+import type { RelayLinkTimings, WebSocketConstructor } from "../src/workspace-types.ts";
 import { PlainLog } from "./plain-log.ts";
 import { answerWithoutAcks, type RawRelay, startRawRelay } from "./raw-relay.ts";
 
@@ -34,7 +35,7 @@ function push(replica: Replica, ...bytes: number[]): void {
   replica.doc.getArray("entries").push(bytes.map((byte) => Uint8Array.of(byte)));
 }
 
-function until(replica: Replica, isReached: (status: ReplicaStatus) => boolean): Promise<boolean> {
+function until(replica: Replica, isReached: (status: SyncStatus) => boolean): Promise<boolean> {
   return replica.waitFor(isReached, 30_000);
 }
 
@@ -44,7 +45,7 @@ describe("Replica", () => {
     const log = new PlainLog();
     const replica = await openReplica(relay, log);
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     log.hold();
     push(replica, 1);
     expect(replica.status()).toMatchObject({ unsaved: 1, pending: 0 });
@@ -113,7 +114,7 @@ describe("Replica", () => {
     const log = new PlainLog();
     const replica = await openReplica(relay, log);
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     await replica.flushed();
     // Not closed: what a kill leaves behind is what the log holds now.
     const again = await Replica.open({ log, roomId: "room" });
@@ -126,9 +127,9 @@ describe("Replica", () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     push(replica, 1);
-    await until(replica, ({ connection }) => connection === "offline");
+    await until(replica, ({ relay }) => relay.state === "offline");
     const updates = relay.frames.filter(({ frame, connection }) => frame.type === "update" && connection === 0);
     expect(updates.length).toBeGreaterThan(1);
     await relay.waitForFrame((frame, connection) => frame.type === "update" && connection === 1);
@@ -137,12 +138,12 @@ describe("Replica", () => {
   it("[CL7] synced ends with the connection and comes back with the next answer (F11)", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
-    expect(replica.status().synced).toBe(false);
+    expect(replica.status().relay.state).not.toBe("live");
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     relay.sockets[0]?.terminate();
-    await until(replica, ({ synced }) => !synced);
-    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+    await until(replica, (status) => status.relay.state !== "live");
+    expect(await until(replica, ({ relay }) => relay.state === "live")).toBe(true);
     expect(relay.sockets.length).toBe(2);
   });
 
@@ -155,13 +156,12 @@ describe("Replica", () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     misbehave(relay);
-    await replica.waitFor(({ connection }) => connection === "refused", 30_000);
-    const { connection, refused } = replica.status();
-    expect(connection).toBe("refused");
-    expect(refused?.code).toBeGreaterThanOrEqual(4400);
-    expect(refused?.reason).not.toBe("");
+    await replica.waitFor(({ relay }) => relay.state === "refused", 30_000);
+    const refusal = replica.status().relay;
+    expect(refusal).toMatchObject({ state: "refused", reason: expect.stringMatching(/./) });
+    expect("code" in refusal && refusal.code).toBeGreaterThanOrEqual(4400);
     push(replica, 1);
     await replica.flushed();
     expect(replica.status().pending).toBe(1);
@@ -174,7 +174,7 @@ describe("Replica", () => {
     });
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 150, resyncIntervalMs: 400 });
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     let digests = 0;
     while (digests < 4) {
       await new Promise((resolve) => relay.sockets[0]?.once("message", resolve));
@@ -195,8 +195,8 @@ describe("Replica", () => {
     push(replica, 1);
     await replica.flushed();
     replica.connect();
-    await replica.waitFor(({ connection }) => connection === "refused", 30_000);
-    expect(replica.status()).toMatchObject({ connection: "refused", refused: { code: 4409 }, pending: 1 });
+    await replica.waitFor(({ relay }) => relay.state === "refused", 30_000);
+    expect(replica.status()).toMatchObject({ relay: { state: "refused", code: 4409 }, pending: 1 });
     expect(relay.sockets).toHaveLength(4);
   });
 
@@ -207,14 +207,14 @@ describe("Replica", () => {
     });
     const replica = await openReplica(relay);
     replica.connect();
-    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+    expect(await until(replica, ({ relay }) => relay.state === "live")).toBe(true);
   });
 
   it("[CL10] the cursor is sent when it changes and taken down when the replica closes", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     replica.awareness.setLocalState({ v: 1, sealed: "x" });
     await relay.waitForFrame(
       (frame) => frame.type === "awareness" && frame.states[0]?.state.includes("sealed") === true,
@@ -240,13 +240,13 @@ describe("Replica", () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100 });
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     for (let pings = 0; pings < 5; pings += 1) await new Promise((resolve) => relay.sockets[0]?.once("ping", resolve));
-    expect(replica.status()).toMatchObject({ connection: "online", synced: true });
+    expect(replica.status()).toMatchObject({ relay: { state: "live" } });
     expect(relay.sockets).toHaveLength(1);
     relay.sockets[0]?.pause();
-    expect(await until(replica, ({ connection, synced }) => connection === "offline" && !synced)).toBe(true);
-    expect(await until(replica, ({ synced }) => synced)).toBe(true);
+    expect(await until(replica, ({ relay }) => relay.state === "offline")).toBe(true);
+    expect(await until(replica, ({ relay }) => relay.state === "live")).toBe(true);
   });
 
   it("[CL12] a relay that only pretends to live is given up when it leaves a comparison unanswered", async () => {
@@ -254,7 +254,7 @@ describe("Replica", () => {
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 100, resyncIntervalMs: 200 });
     replica.connect();
     await relay.waitForFrame(({ type }) => type === "digest");
-    expect(await until(replica, ({ connection }) => connection === "offline")).toBe(true);
+    expect(await until(replica, ({ relay }) => relay.state === "offline")).toBe(true);
     expect(relay.sockets).toHaveLength(1);
   });
 
@@ -279,10 +279,13 @@ describe("Replica", () => {
     const replica = await openReplica(relay, new PlainLog(), { resendAfterMs: 200 });
     const claims: { synced: boolean; waiting: boolean }[] = [];
     replica.subscribe(() => {
-      claims.push({ synced: replica.status().synced, waiting: replica.doc.store.pendingStructs !== null });
+      claims.push({
+        synced: replica.status().relay.state === "live",
+        waiting: replica.doc.store.pendingStructs !== null,
+      });
     });
     replica.connect();
-    await until(replica, ({ synced }) => synced && replica.doc.getArray("entries").length === 3);
+    await until(replica, ({ relay }) => relay.state === "live" && replica.doc.getArray("entries").length === 3);
     expect(claims.some(({ waiting }) => waiting)).toBe(true);
     expect(claims.filter(({ synced, waiting }) => synced && waiting)).toEqual([]);
   });
@@ -304,21 +307,21 @@ describe("Replica", () => {
     const sent = await relay.waitForFrame(({ type }) => type === "update");
     const parsed = sent.type === "update" ? parseUpdate(sent.update) : undefined;
     expect(parsed).toMatchObject({ ok: true, value: { structs: [{ client: replica.doc.clientID, clock: 0 }] } });
-    expect(replica.status()).toMatchObject({ connection: "online", synced: false });
+    expect(replica.status()).toMatchObject({ relay: { state: "catching-up" } });
   });
 
   it("[CL13] a cursor goes on being seen when somebody else writes under this replica's client id", async () => {
     const relay = await openRelay(answerWithoutAcks);
     const replica = await openReplica(relay);
     replica.connect();
-    await until(replica, ({ synced }) => synced);
+    await until(replica, ({ relay }) => relay.state === "live");
     const usedId = replica.doc.clientID;
     const thief = new Y.Doc();
     thief.clientID = usedId;
     thief.getArray("entries").push([Uint8Array.of(9)]);
     relay.sockets[0]?.send(encodeFrame({ type: "update", update: Y.encodeStateAsUpdate(thief) }));
     await until(replica, () => replica.doc.clientID !== usedId);
-    await until(replica, ({ synced }) => synced && relay.sockets.length === 2);
+    await until(replica, (status) => status.relay.state === "live" && relay.sockets.length === 2);
     replica.awareness.setLocalState({ v: 1, sealed: "after" });
     const isCursor = (frame: Frame, connection: number): boolean =>
       connection === 1 &&

@@ -56,7 +56,7 @@ describe("openWorkspace", () => {
     expect(await again.storage.getLeafId()).toBe(id);
     expect(await again.storage.getSessionName()).toBe("One");
     expect(again.getAuthor(id)).toEqual({ deviceId: "device-1", deviceName: "laptop" });
-    expect(again.status()).toMatchObject({ connection: "offline", synced: false, unsaved: 0 });
+    expect(again.status()).toMatchObject({ local: { state: "saved" }, relay: { state: "offline" }, unsaved: 0 });
     expect(await again.waitUntilSynced(30_000)).toBe(false);
   });
 

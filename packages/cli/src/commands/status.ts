@@ -1,15 +1,15 @@
-import type { ReplicaStatus, Workspace, WorkspaceSession } from "@coppice/client";
+import type { SyncStatus, Workspace, WorkspaceSession } from "@coppice/client";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { describeConnection, describeReplica } from "../describe-status.ts";
+import { describeConnection, describeFetching, describeRefusal, describeReplica } from "../describe-status.ts";
 import { mapInParallel } from "../in-parallel.ts";
-import { toReplicaShape, toSessionReference, toShape } from "../json-shapes.ts";
+import { toSessionReference, toShape, toStateShape } from "../json-shapes.ts";
 import { openSessionsLimit, relayWaitMs, withHome } from "../open-home.ts";
 import { toPrintableLine } from "../terminal-text.ts";
 
 interface SessionStatus {
   readonly listed: WorkspaceSession;
   readonly entries: number;
-  readonly status: ReplicaStatus;
+  readonly status: SyncStatus;
   /** False while this device has never had all of the session. */
   readonly hasBeenFetched: boolean;
 }
@@ -47,11 +47,11 @@ export const statusCommand: CliCommand = defineCliCommand({
           home: folder,
           device,
           relay: relay ?? null,
-          workspace: toReplicaShape(workspace.status()),
+          workspace: toStateShape(workspace.status()),
           sessions: sessions.map(({ listed, entries, status }) => ({
             ...toSessionReference(listed),
             entries,
-            ...toReplicaShape(status),
+            ...toStateShape(status),
           })),
         }),
       );
@@ -61,14 +61,14 @@ export const statusCommand: CliCommand = defineCliCommand({
 /** Opens each session and looks at it when the relay has answered, or `relayWaitMs` after it was open. */
 async function readStatuses(workspace: Workspace): Promise<SessionStatus[]> {
   // A relay that cannot be reached is not waited for once more per session.
-  let waitMs = workspace.status().connection === "online" ? relayWaitMs : 0;
+  let waitMs = isReached(workspace.status()) ? relayWaitMs : 0;
   return mapInParallel(workspace.listSessions(), openSessionsLimit, async (listed) => {
     const session = await workspace.openSession(listed.id);
     const deadlineMs = performance.now() + waitMs;
     await session.waitUntilSynced(waitMs);
     await session.waitUntilAcknowledged(Math.max(0, deadlineMs - performance.now()));
     const status = session.status();
-    if (status.connection !== "online") waitMs = 0;
+    if (!isReached(status)) waitMs = 0;
     const entries = (await session.storage.getEntries()).length;
     const { hasBeenFetched } = session;
     await session.close();
@@ -80,8 +80,12 @@ async function readStatuses(workspace: Workspace): Promise<SessionStatus[]> {
 function describeLack({ entries, status, hasBeenFetched }: SessionStatus, isAsked: boolean): string | undefined {
   if (!hasBeenFetched) {
     if (entries > 0) return "not all fetched";
-    return status.synced ? "not at the relay yet" : "never fetched";
+    return status.relay.state === "live" ? "not at the relay yet" : "never fetched";
   }
-  if (!isAsked || status.synced || status.refused !== undefined) return undefined;
-  return status.connection === "online" ? "fetching" : "not reached";
+  if (!isAsked || status.relay.state === "live" || describeRefusal(status) !== undefined) return undefined;
+  return status.relay.state === "catching-up" ? describeFetching(status.relay) : "not reached";
+}
+
+function isReached({ relay }: SyncStatus): boolean {
+  return relay.state === "live" || relay.state === "catching-up";
 }
