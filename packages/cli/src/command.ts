@@ -20,6 +20,8 @@ export interface CommandContext {
   readonly offline: boolean;
   /** Standard input. */
   readonly stdin: AsyncIterable<Uint8Array>;
+  /** The environment variables of whoever called. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /**
    * From the call on, the first Ctrl-C or SIGTERM aborts the signal instead of ending the process. For commands that
    * stay up; the others may be ended at any moment, because everything they say they saved is on the disk.
@@ -35,6 +37,8 @@ export interface CliCommandDefinition<Args extends ArgsDef> {
   readonly args: Args;
   /** Shown by `--help`, complete enough to be typed. */
   readonly examples: readonly string[];
+  /** Lines that `--help` shows besides: what letters and marks in the output mean, what cannot be undone. */
+  readonly notes?: readonly string[];
   /** Settles when the command is done; rejects when it failed. */
   readonly run: (args: ParsedArgs<Args>, context: CommandContext) => Promise<void>;
 }
@@ -44,6 +48,7 @@ export interface CliCommand {
   readonly name: string;
   readonly summary: string;
   readonly examples: readonly string[];
+  readonly notes: readonly string[];
   readonly args: ArgsDef;
   readonly definition: CommandDef;
   readonly run: (args: ParsedArgs, context: CommandContext) => Promise<void>;
@@ -51,12 +56,13 @@ export interface CliCommand {
 
 /** Makes a command from its definition, adding the options that all commands share. */
 export function defineCliCommand<const Args extends ArgsDef>(definition: CliCommandDefinition<Args>): CliCommand {
-  const { name, summary, examples, run } = definition;
+  const { name, summary, examples, notes = [], run } = definition;
   const args: ArgsDef = { ...definition.args, ...globalArgs };
   return {
     name,
     summary,
     examples,
+    notes,
     args,
     definition: defineCommand({ meta: { name, description: summary }, args }),
     // The arguments were parsed by `args`, which includes the definition's own.

@@ -12,6 +12,10 @@ const loadersByName: ReadonlyMap<string, () => Promise<CliCommand>> = new Map([
   ["log", async () => (await import("./commands/log.ts")).logCommand],
   ["append", async () => (await import("./commands/append.ts")).appendCommand],
   ["move", async () => (await import("./commands/move.ts")).moveCommand],
+  ["label", async () => (await import("./commands/label.ts")).labelCommand],
+  ["rename", async () => (await import("./commands/rename.ts")).renameCommand],
+  ["devices", async () => (await import("./commands/devices.ts")).devicesCommand],
+  ["watch", async () => (await import("./commands/watch.ts")).watchCommand],
   ["status", async () => (await import("./commands/status.ts")).statusCommand],
   ["serve", async () => (await import("./commands/serve.ts")).serveCommand],
 ]);

@@ -1,5 +1,5 @@
 import type { AgentMessageLike, SessionEntry } from "@coppice/core";
-import { firstPrintableLine, toPrintableLine } from "./terminal-text.ts";
+import { cutToColumns, firstPrintableLine, toPrintableLine } from "./terminal-text.ts";
 
 /** The end of an id, which `move` and `show --branch` accept; the beginning of a UUIDv7 is mostly time. */
 export const shownIdChars = 8;
@@ -19,6 +19,25 @@ const markByRole: ReadonlyMap<string, string> = new Map([
   ["system", "s"],
   ["bashExecution", "b"],
 ]);
+
+/** What the marks mean, for `--help`. */
+export const entryMarkNotes: readonly string[] = [
+  "u user, a assistant, t tool result, s system, b shell command; another role by its first letter",
+  "c a message of an extension, ≡ a summary, → a move, · a setting, a label or a name, ? a kind this version does not know",
+];
+
+const deviceColumns = 12;
+
+/** Who wrote an entry, as a column of a list: the device's name, else the end of its id, `?` when nobody knows. */
+export function describeAuthor(author: { deviceId: string; deviceName?: string } | undefined): string {
+  const name = author === undefined ? "?" : (author.deviceName ?? author.deviceId.slice(-deviceColumns));
+  return cutToColumns(toPrintableLine(name), deviceColumns).padEnd(deviceColumns);
+}
+
+/** When an entry was written, in UTC, as a column of a list. */
+export function describeTime({ timestamp }: SessionEntry): string {
+  return toPrintableLine(timestamp.slice(0, 19).replace("T", " "));
+}
 
 /** Whether a tree gives an entry a line of its own even when nobody stands on it: it takes part in the conversation. */
 export function isConversationEntry(entry: SessionEntry): boolean {

@@ -1,5 +1,5 @@
-import { access, constants, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { access, constants, mkdir, open, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { DeviceIdentity, PairingInvitation } from "@coppice/client";
 import { formatPairingLink, parsePairingLink } from "@coppice/client";
 import { SessionError } from "@coppice/core";
@@ -76,7 +76,7 @@ export async function findHome(folder: string): Promise<Home | undefined> {
  */
 export async function createHome(folder: string, device: DeviceIdentity, workspace: PairingInvitation): Promise<Home> {
   try {
-    await mkdir(folder, { recursive: true, mode: privateFolderMode });
+    await makeFolder(folder);
     const known = await readDevice(folder);
     if (known === undefined) await writeNew(deviceFileOf(folder), `${JSON.stringify(device, null, 2)}\n`);
     // Last: a folder with this file is a home.
@@ -107,10 +107,35 @@ export async function attachRelay(home: Home, relay: string): Promise<Home> {
  */
 export async function ensureWritableFolder(folder: string, option: string = homeOption): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: privateFolderMode });
+    await makeFolder(folder);
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unwritable(folder, error, option);
+  }
+}
+
+/**
+ * Makes a folder of mode 700 and those above it that are missing, from the top. Node's recursive `mkdir` never ends where
+ * a folder says of a new one that it does not exist, as those of `/proc` do.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  const missing: string[] = [];
+  for (let path = folder; !(await exists(path)); path = dirname(path)) missing.push(path);
+  for (const path of missing.reverse()) {
+    await mkdir(path, { mode: privateFolderMode }).catch((error: unknown) => {
+      // Another process of this home was quicker.
+      if (readErrorCode(error) !== "EEXIST") throw error;
+    });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (readErrorCode(error) === "ENOENT") return false;
+    throw error;
   }
 }
 

@@ -21,3 +21,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
     return stop.signal;
   },
 });
+// A command that was stopped while it waited for standard input still has it open.
+process.stdin.destroy();

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { stringifyShape } from "./exact-json.ts";
 
 /** Where a command writes: results to stdout, remarks and errors to stderr. */
 export interface Output {
@@ -8,7 +9,7 @@ export interface Output {
   readonly columns: number;
   /** Writes one line of text to stdout; nothing with `--json`. */
   print(line: string): void;
-  /** Writes one line of JSON to stdout; nothing without `--json`. */
+  /** Writes one line of JSON to stdout, `ExactJson` in it as it is; nothing without `--json`. Throws as `stringifyShape`. */
   printJson(value: object): void;
   /** Writes one line to stdout in either mode: exact texts and what a program reads line by line. */
   printRaw(line: string): void;
@@ -50,7 +51,7 @@ export function createOutput({ stdout, stderr, env }: OutputStreams, json: boole
       if (!json) printRaw(line);
     },
     printJson: (value) => {
-      if (json) printRaw(JSON.stringify(value));
+      if (json) printRaw(stringifyShape(value));
     },
     printRaw,
     remark: (line) => {

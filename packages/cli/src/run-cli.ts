@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { parseArgs as parseStrictly, stripVTControlCharacters } from "node:util";
 import { defineCommand, type ParsedArgs, parseArgs, renderUsage } from "citty";
@@ -33,6 +34,10 @@ async function dispatch(args: readonly string[], surroundings: CliSurroundings):
   const { commandName, rest } = splitCommandName(args);
   const wantsHelp = optionsOf(args).some((option) => option === "--help" || option === "-h");
   if (commandName === undefined) {
+    if (optionsOf(args).includes("--version")) {
+      surroundings.stdout.write(`${await readVersion()}\n`);
+      return 0;
+    }
     if (!wantsHelp && args.length > 0)
       throw new UsageError(`A command is missing; run \`coppice --help\` for the list.`);
     surroundings.stdout.write(`${await renderOverview()}\n`);
@@ -53,6 +58,7 @@ async function dispatch(args: readonly string[], surroundings: CliSurroundings):
     homeFolder: findHomeFolder(homeOption, { ...surroundings, userFolder: homedir() }),
     offline: parsed.offline === true,
     stdin: surroundings.stdin,
+    env: surroundings.env,
     listenForStop: surroundings.listenForStop,
   });
   return 0;
@@ -116,12 +122,20 @@ async function renderOverview(): Promise<string> {
     subCommands: Object.fromEntries(commands.map((command) => [command.name, command.definition])),
   });
   const usage = toPlainUsage(await renderUsage(root));
-  return `${usage}\n\nSESSION and ENTRY are ids, or a start or end of an id that fits only one; a session also goes by its name.`;
+  return `${usage}\n\nSESSION and ENTRY are ids, or a start or end of an id that fits only one; a session also goes by its name.\n\`coppice --version\` prints the version.`;
 }
 
 async function renderHelp(command: CliCommand): Promise<string> {
   const usage = toPlainUsage(await renderUsage(command.definition, { meta: { name: "coppice" } }));
-  return [usage, "", "EXAMPLES", "", ...command.examples.map((example) => `  ${example}`)].join("\n");
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ["", title, "", ...lines.map((line) => `  ${line}`)];
+  return [usage, ...section("NOTES", command.notes), ...section("EXAMPLES", command.examples)].join("\n");
+}
+
+/** The version of the installed package. */
+async function readVersion(): Promise<string> {
+  const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** citty paints whatever the terminal is, and fills its columns up with blanks. */

@@ -221,6 +221,25 @@ describe("help and output", () => {
     }
   });
 
+  it("[CP80] prints the version of the package", async () => {
+    const manifest = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+    expect(await runCoppice(["--version"])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `${manifest.version}\n`,
+      stderr: "",
+    });
+  });
+
+  it("[CP87] says what the marks in the output mean", async () => {
+    for (const name of ["tree", "log", "watch"]) {
+      const { stdout } = await runInProcess([name, "--help"], "/nowhere");
+      for (const words of ["u user, a assistant, t tool result", "≡ a summary", "→ a move"])
+        expect(stdout).toContain(words);
+    }
+    expect((await runInProcess(["tree", "--help"], "/nowhere")).stdout).toContain("◀ NAME where a device stands");
+  });
+
   it("[CP4] shows the list and exits 2 when called with nothing", async () => {
     expect(await runCoppice([])).toMatchObject({ code: 2, stderr: "", stdout: expect.stringContaining("COMMANDS") });
   });
@@ -258,6 +277,45 @@ describe("the home", () => {
     expect(await modeOf(join(device.home, "workspace-link"))).toBe("600");
     await device.run(["sessions"]);
     expect(await modeOf(join(device.home, "store"))).toBe("700");
+  });
+
+  it("[CP88] is told what to type next, whether it is new, joined or without a relay", async () => {
+    const folder = await makeTempFolder();
+    const init = async (name: string, ...args: string[]): Promise<string> =>
+      (await runCoppice(["init", ...args, "--home", join(folder, name)])).stdout
+        .trimEnd()
+        .split("\n")
+        .slice(1)
+        .join("\n");
+    expect(await init("alone")).toBe(
+      "next: `coppice import FILE` brings a session in; `coppice init ws://ADDRESS` adds a relay later",
+    );
+    expect(await init("first", "ws://127.0.0.1:9")).toBe(
+      "next: `coppice import FILE` brings a session in, `coppice link` prints the link for another device",
+    );
+    const link = await runCoppice(["link", "--home", join(folder, "first")]);
+    expect(await init("second", link.stdout.trim())).toBe(
+      "next: `coppice sync --once` fetches the sessions, `coppice sync` stays and keeps in step",
+    );
+  });
+
+  it("[CP90] is made with the folders above it, all for this user alone, by several commands at once", async () => {
+    const top = await makeTempFolder();
+    const home = join(top, "a", "b", "home");
+    const relay = (name: string) => runCoppice(["init", "--home", join(home, name)]);
+    expect((await Promise.all([relay("one"), relay("two"), relay("three")])).map(({ code }) => code)).toEqual([
+      0, 0, 0,
+    ]);
+    for (const path of ["a", "a/b", "a/b/home", "a/b/home/one"])
+      expect((await stat(join(top, path))).mode & 0o777).toBe(0o700);
+  });
+
+  it("[CP2, CP90] where no folder can be made is said at once", async ({ skip }) => {
+    if (process.platform !== "linux")
+      skip("only Linux has a /proc whose folders say that what is made in them does not exist");
+    const result = await runCoppice(["init", "--home", "/proc/coppice/home"]);
+    expectOneSentence(result);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("choose another folder with --home") });
   });
 
   it("[CP12, CP56] keeps its device and its workspace when init is run again", async () => {

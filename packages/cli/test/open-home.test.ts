@@ -39,6 +39,7 @@ it("[CP41] the relay is waited for once the session is open, however long the op
     homeFolder: desktop.home,
     offline: false,
     stdin: process.stdin,
+    env: {},
     listenForStop: () => new AbortController().signal,
   });
   expect(found.isFresh).toBe(true);

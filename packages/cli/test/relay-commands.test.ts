@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { keepAppending } from "./support/keep-appending.ts";
 import {
+  followCoppice,
   type JsonLine,
   makeDevice,
   makeTempFolder,
@@ -155,6 +156,19 @@ describe("a session that is listed but was never fetched", () => {
 });
 
 describe("status", () => {
+  it("[CP89] begins its log with where it listens and ends it with its end", async () => {
+    const data = await makeTempFolder();
+    const relay = followCoppice(["serve", "--port", "0", "--data", data, "--log", "info"]);
+    const { url } = await relay.waitFor(({ coppice }) => coppice === "serve");
+    const { stderr } = await relay.stop();
+    const lines = stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ msg: "the relay listens", url, data });
+    expect(lines.at(-1)).toMatchObject({ msg: "the relay has ended" });
+  });
+
   it("[CP46] says what this device never fetched and what the relay was not asked about", async () => {
     const { relay, laptop, desktop } = await makeWorkspace();
     await desktop.run(["sessions"]);

@@ -13,6 +13,7 @@ import { toFailure } from "../error-sentence.ts";
 import { type SessionReference, toSessionReference, toShape } from "../json-shapes.ts";
 import { withHome } from "../open-home.ts";
 import type { Output } from "../output.ts";
+import { ReadingStopped, readUntilStopped } from "../read-until-stopped.ts";
 import { SaveReport } from "../save-report.ts";
 import { toPrintableLine } from "../terminal-text.ts";
 
@@ -150,12 +151,17 @@ async function importFile(
   report: SaveReport,
   outcome: ImportOutcome,
 ): Promise<void> {
-  const file = await readSessionFile(path === standardInput ? context.stdin : path);
+  const { output, signal } = context;
+  const file = await openFile(path, context);
+  // Stopped before its header had come.
+  if (file === undefined) return;
   try {
     const fileLines: number[] = [];
-    const { output, signal } = context;
+    let isCut = false;
     const { session, written, known, refused, isComplete } = await workspace.importSession(
-      toImportSource(file, fileLines),
+      toImportSource(file, fileLines, () => {
+        isCut = true;
+      }),
       { signal, onProgress: (progress) => output.showProgress(`${progress.lines} entries of ${path}`) },
     );
     try {
@@ -166,7 +172,7 @@ async function importFile(
         session: toSessionReference({ id: session.id, name }),
         written,
         known,
-        ...(isComplete ? {} : { isComplete: false }),
+        ...(isComplete && !isCut ? {} : { isComplete: false }),
         skippedLines: [...file.report.skipped, ...refusedLines].sort((left, right) => left.line - right.line),
         skippedCount: file.report.skippedCount + refusedLines.length,
       };
@@ -183,12 +189,33 @@ async function importFile(
   }
 }
 
-/** The file as the workspace reads it; `fileLines` gets the number of the line that each entry stands on. */
-function toImportSource(file: SessionFile, fileLines: number[]): ImportSource {
+/** Undefined when standard input was stopped before its header had come. */
+async function openFile(
+  path: string,
+  { stdin, signal }: { readonly stdin: CommandContext["stdin"]; readonly signal: AbortSignal },
+): Promise<SessionFile | undefined> {
+  try {
+    return await readSessionFile(path === standardInput ? readUntilStopped(stdin, signal) : path);
+  } catch (error) {
+    if (error instanceof ReadingStopped) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The file as the workspace reads it; `fileLines` gets the number of the line that each entry stands on, `onCut` is called
+ * when standard input was stopped before its end.
+ */
+function toImportSource(file: SessionFile, fileLines: number[], onCut: () => void): ImportSource {
   const readLines = async function* (): AsyncGenerator<string> {
-    for await (const { json, line } of file) {
-      fileLines.push(line);
-      yield json;
+    try {
+      for await (const { json, line } of file) {
+        fileLines.push(line);
+        yield json;
+      }
+    } catch (error) {
+      if (!(error instanceof ReadingStopped)) throw error;
+      onCut();
     }
   };
   return { headerJson: file.headerJson, lines: readLines() };

@@ -43,11 +43,20 @@ export const initCommand: CliCommand = defineCliCommand({
     output.print(
       `${home.device.name} is ready: ${home.relay === undefined ? "no relay yet" : `relay ${home.relay}`}, data in ${home.folder}`,
     );
-    if (home.relay !== undefined && wanted.workspaceKey === undefined)
-      output.print("`coppice link` prints the link for another device");
+    for (const step of describeNextSteps(home, wanted)) output.print(step);
     output.printJson(toShape("init", { home: home.folder, device: home.device, relay: home.relay ?? null }));
   },
 });
+
+/** What to type next, a line each. */
+function describeNextSteps({ relay }: Home, { workspaceKey }: Wanted): string[] {
+  if (relay !== undefined && workspaceKey !== undefined)
+    return ["next: `coppice sync --once` fetches the sessions, `coppice sync` stays and keeps in step"];
+  const importing = "next: `coppice import FILE` brings a session in";
+  return relay === undefined
+    ? [`${importing}; \`coppice init ws://ADDRESS\` adds a relay later`]
+    : [`${importing}, \`coppice link\` prints the link for another device`];
+}
 
 /** What the user asked for: a relay, a whole invitation, or nothing. */
 type Wanted = Partial<PairingInvitation>;

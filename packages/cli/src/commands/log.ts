@@ -1,11 +1,10 @@
 import type { SessionEntry } from "@coppice/core";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { describeEntry, shownIdChars } from "../entry-line.ts";
+import { describeAuthor, describeEntry, describeTime, entryMarkNotes, shownIdChars } from "../entry-line.ts";
+import { readExactEntries } from "../exact-json.ts";
 import { toDeviceReference, toSessionReference, toShape } from "../json-shapes.ts";
 import { findSession, withHome } from "../open-home.ts";
 import { cutToColumns, toPrintableLine } from "../terminal-text.ts";
-
-const deviceColumns = 12;
 
 /** `coppice log`: all entries in append order. */
 export const logCommand: CliCommand = defineCliCommand({
@@ -18,6 +17,7 @@ export const logCommand: CliCommand = defineCliCommand({
       description: "Print the exact JSON text of each entry, one per line, without the session's header",
     },
   },
+  notes: entryMarkNotes,
   examples: ["coppice log 'Fix the flaky login test'", "coppice log 3f2a --raw > entries.jsonl"],
   run: ({ session: reference, raw }, context) =>
     withHome(context, async (opened) => {
@@ -33,31 +33,30 @@ export const logCommand: CliCommand = defineCliCommand({
         }
         return;
       }
+      if (output.json) {
+        const exactEntries = await readExactEntries(storage, entries);
+        output.printJson(
+          toShape("log", {
+            session: toSessionReference(listed),
+            entries: entries.map(({ id }, index) => {
+              const author = session.getAuthor(id);
+              const device = author === undefined ? null : toDeviceReference(author);
+              return { position: index + 1, device, entry: exactEntries[index] };
+            }),
+          }),
+        );
+        return;
+      }
       const entryById = new Map(entries.map((entry) => [entry.id, entry]));
       for (const [index, entry] of entries.entries()) {
         const { mark, text } = describeEntry(entry);
-        const device = formatDevice(session.getAuthor(entry.id));
-        const time = entry.timestamp.slice(0, 19).replace("T", " ");
+        const device = describeAuthor(session.getAuthor(entry.id));
         const id = toPrintableLine(entry.id).slice(-shownIdChars).padEnd(shownIdChars);
-        const line = `${String(index + 1).padStart(5)}  ${id}  ${toPrintableLine(time)}  ${device}  ${mark}  ${text}${describeTarget(entry, entryById)}`;
+        const line = `${String(index + 1).padStart(5)}  ${id}  ${describeTime(entry)}  ${device}  ${mark}  ${text}${describeTarget(entry, entryById)}`;
         output.print(cutToColumns(line, output.columns));
       }
-      output.printJson(
-        toShape("log", {
-          session: toSessionReference(listed),
-          entries: entries.map((entry, index) => {
-            const author = session.getAuthor(entry.id);
-            return { position: index + 1, device: author === undefined ? null : toDeviceReference(author), entry };
-          }),
-        }),
-      );
     }),
 });
-
-function formatDevice(author: { deviceId: string; deviceName?: string } | undefined): string {
-  const name = author === undefined ? "?" : (author.deviceName ?? author.deviceId.slice(-deviceColumns));
-  return cutToColumns(toPrintableLine(name), deviceColumns).padEnd(deviceColumns);
-}
 
 /** What the entry that a move, a label or an edit names says, so that nobody has to look its id up. */
 function describeTarget(entry: SessionEntry, entryById: ReadonlyMap<string, SessionEntry>): string {

@@ -54,6 +54,7 @@ export const serveCommand: CliCommand = defineCliCommand({
     checkAuth(auth, host);
     const port = parsePort(portText);
     const level = parseLogLevel(log);
+    const logger = level === undefined ? undefined : createRelayLogger(level);
     const dataFolder = data === undefined ? join(homeFolder, "relay") : resolve(data);
     await ensureWritableFolder(dataFolder, "--data");
     const stopSignal = listenForStop();
@@ -65,10 +66,12 @@ export const serveCommand: CliCommand = defineCliCommand({
         host,
         port,
         auth: "open",
-        ...(level !== undefined && { logger: createRelayLogger(level) }),
+        ...(logger !== undefined && { logger }),
       });
       try {
         await markServed(dataFolder, relay.url);
+        // A log that begins with what began it: without it an empty log could be one of a relay that never came up.
+        logger?.info({ url: relay.url, data: dataFolder }, "the relay listens");
         output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
         output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder }));
         const failure = relay.failed.then((error) => {
@@ -78,6 +81,7 @@ export const serveCommand: CliCommand = defineCliCommand({
       } finally {
         await relay.close();
         await unmarkServed(dataFolder);
+        logger?.info("the relay has ended");
       }
     } finally {
       await store.close();

@@ -1,4 +1,5 @@
 import { type CliCommand, defineCliCommand } from "../command.ts";
+import { readExactEntries } from "../exact-json.ts";
 import { toSessionReference, toShape } from "../json-shapes.ts";
 import { findSession, withHome } from "../open-home.ts";
 import { entriesToTranscript, messagesToTranscript, renderTranscript } from "../render-transcript.ts";
@@ -36,6 +37,7 @@ export const showCommand: CliCommand = defineCliCommand({
       const entries = await storage.getPathToRoot(leafId);
       for (const line of renderTranscript(entriesToTranscript(entries))) output.print(line);
       if (entries.length === 0) output.print("nothing on this branch");
-      output.printJson(toShape("show", { ...head, entries }));
+      if (output.json)
+        output.printJson(toShape("show", { ...head, entries: await readExactEntries(storage, entries) }));
     }),
 });

@@ -1,5 +1,6 @@
 import type { SessionCursor, SharedSession } from "@coppice/client";
 import { type CliCommand, defineCliCommand } from "../command.ts";
+import { entryMarkNotes } from "../entry-line.ts";
 import { toCursorShape, toDeviceReference, toSessionReference, toShape, toTreeEntry } from "../json-shapes.ts";
 import { findSession, relayWaitMs, withHome } from "../open-home.ts";
 import { renderTree, type TreeCursor } from "../render-tree.ts";
@@ -18,6 +19,11 @@ export const treeCommand: CliCommand = defineCliCommand({
       valueHint: "N",
     },
   },
+  notes: [
+    ...entryMarkNotes,
+    "◀ NAME where a device stands: this one always, another one while its `coppice sync` or agent runs",
+    "[NAME] a label; ├─ and └─ where branches begin; ⋮ lines that --fold leaves out",
+  ],
   examples: ["coppice tree 'Fix the flaky login test'", "coppice tree 3f2a --fold 3"],
   run: ({ session: reference, fold }, context) =>
     withHome(context, async (opened) => {

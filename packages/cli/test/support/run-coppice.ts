@@ -76,12 +76,14 @@ export async function runCoppice(args: readonly string[], options: RunOptions = 
 
 /**
  * Runs a command that reads `input` and sends it a signal in the middle: when it has read the first half, and before
- * it is given the second. Standard input then stays open, as that of a program that has not noticed.
+ * it is given the second, if it is given that at all. Standard input then stays open, as that of a program that has not
+ * noticed.
  */
 export async function interruptCoppice(
   args: readonly string[],
   input: string,
   signal: NodeJS.Signals,
+  afterwards: "goes on" | "is silent" = "goes on",
 ): Promise<CommandResult> {
   const child = startProcess(args, {});
   const { stdin } = child;
@@ -98,7 +100,7 @@ export async function interruptCoppice(
     stdin.write(input.slice(0, half), () => resolve());
   });
   child.kill(signal);
-  stdin.write(input.slice(half));
+  if (afterwards === "goes on") stdin.write(input.slice(half));
   return { ...(await ended), stdout };
 }
 
@@ -110,7 +112,7 @@ async function runCoppiceJson(args: readonly string[], options?: RunOptions): Pr
 }
 
 /** Starts a command that stays up; it is stopped when the test has finished, if the test did not do it. */
-function followCoppice(args: readonly string[]): FollowedCommand {
+export function followCoppice(args: readonly string[]): FollowedCommand {
   const child = startProcess([...args, "--json"], {});
   child.stdin?.end();
   const printed: JsonLine[] = [];
