@@ -68,8 +68,9 @@ export function toDeviceReference(author: { deviceId: string; deviceName?: strin
 /** A line of `sessions`. */
 export function toListedSession(
   session: WorkspaceSession,
-): SessionReference & { createdAt: string; cwd: string; roomId: string } {
-  return { ...toSessionReference(session), createdAt: session.createdAt, cwd: session.cwd, roomId: session.roomId };
+): SessionReference & { createdAt: string; cwd?: string; roomId: string } {
+  const { createdAt, cwd, roomId } = session;
+  return { ...toSessionReference(session), createdAt, ...(cwd === undefined ? {} : { cwd }), roomId };
 }
 
 /** The status part of a shape. */

@@ -1,13 +1,19 @@
+export type { HasGitRemote, RemoteGroup } from "./git-remote.ts";
+export { groupSessionsByRemote, normalizeGitRemote } from "./git-remote.ts";
 export type { PairingInvitation } from "./pairing-link.ts";
 export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
+export type { SessionLocals } from "./session-locals.ts";
 export type { LocalStatus, RelayStatus, SyncStatus } from "./sync-status.ts";
 export { openWorkspace } from "./workspace.ts";
+export type { SessionHints } from "./workspace-records.ts";
 export type {
   CreateSessionOptions,
   DeviceIdentity,
+  ForkSessionOptions,
   ImportOptions,
   ImportResult,
   ImportSource,
+  ListSessionsOptions,
   OpenWorkspaceOptions,
   RelayLinkTimings,
   ResumePlan,
@@ -16,5 +22,6 @@ export type {
   SharedSession,
   WebSocketConstructor,
   Workspace,
+  WorkspaceDevice,
   WorkspaceSession,
 } from "./workspace-types.ts";

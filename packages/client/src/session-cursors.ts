@@ -17,8 +17,8 @@ import type { SessionCursor } from "./workspace-types.ts";
 /** What the cursors of an open session stand on. */
 export interface SessionCursorsOptions {
   readonly sessionId: string;
-  /** Absent: an unsealed room. */
-  readonly keys: RoomKeys | undefined;
+  /** The newest first. Absent: an unsealed room. */
+  readonly keys: readonly RoomKeys[] | undefined;
   /** Default: pure JavaScript. */
   readonly crypto?: RecordCrypto | undefined;
   readonly storage: YjsSessionStorage;
@@ -54,7 +54,7 @@ const noticeDelayMs = 16;
  */
 export class SessionCursors {
   readonly #options: SessionCursorsOptions;
-  readonly #context: CursorContext;
+  #context: CursorContext;
   readonly #board: CursorBoard;
   #awareness: Awareness | undefined;
   #counter = 0;
@@ -68,7 +68,7 @@ export class SessionCursors {
 
   constructor(options: SessionCursorsOptions) {
     this.#options = options;
-    this.#context = createCursorContext(options);
+    this.#context = this.#createContext(options.keys);
     this.#board = new CursorBoard(this.#context);
     this.#watch();
   }
@@ -116,6 +116,15 @@ export class SessionCursors {
     this.#notify();
   }
 
+  /** Shows and reads cursors with these keys from now on, the newest first. */
+  takeKeys(keys: readonly RoomKeys[]): void {
+    this.#context = this.#createContext(keys);
+    this.#board.takeContext(this.#context);
+    // The own cursor is sealed anew; those that could not be opened show themselves again before long.
+    this.#shown = undefined;
+    this.update();
+  }
+
   /** Ends following and goes back to the own place. */
   unfollow(): void {
     if (this.#following === undefined) return;
@@ -142,6 +151,11 @@ export class SessionCursors {
     clearTimeout(this.#noticeTimer);
     this.#awareness?.off("change", this.#onAwareness);
     this.#board.clear();
+  }
+
+  #createContext([keys, ...olderKeys]: readonly RoomKeys[] = []): CursorContext {
+    const { sessionId, crypto } = this.#options;
+    return createCursorContext({ sessionId, keys, olderKeys, crypto });
   }
 
   /** Whoever else claims to be this replica is an echo or a lie: "me" is what this replica shows. */

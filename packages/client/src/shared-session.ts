@@ -19,8 +19,8 @@ export interface OpenSharedSessionOptions {
   readonly id: string;
   readonly replica: Replica;
   readonly roomId: string;
-  /** Absent: an unsealed room. */
-  readonly keys: RoomKeys | undefined;
+  /** The newest first. Absent: an unsealed room. */
+  readonly keys: readonly RoomKeys[] | undefined;
   readonly crypto: RecordCrypto | undefined;
   readonly store: UpdateStore;
   readonly deviceId: string;
@@ -56,14 +56,16 @@ const syncedKey = (roomId: string): string => `synced/${roomId}`;
 
 /** Opens a session over its replica; nothing is sent before `connect` of the replica. */
 export async function openSharedSession(options: OpenSharedSessionOptions): Promise<OpenedSession> {
-  const { id, roomId, replica, keys, crypto, store, deviceId, formerDeviceIds } = options;
+  const { id, roomId, replica, crypto, store, deviceId, formerDeviceIds } = options;
+  const [newestKeys, ...olderKeys] = options.keys ?? [];
   const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
   const isSynced = synced !== undefined;
   const storedLeaf = leaf && parseStoredLeaf(leaf);
   const storage = await YjsSessionStorage.open({
     doc: replica.doc,
     sessionId: id,
-    keys,
+    keys: newestKeys,
+    olderKeys,
     crypto,
     deviceId,
     formerDeviceIds,
@@ -95,6 +97,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   readonly #cursors: SessionCursors;
   readonly #stops: (() => void)[] = [];
   #deviceId: string;
+  #keys: readonly RoomKeys[];
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the place is taken at the latest; undefined while no complete sync with a header stands. */
@@ -108,6 +111,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.roomId = roomId;
     this.#options = options;
     this.#deviceId = deviceId;
+    this.#keys = keys ?? [];
     this.#isSynced = isSynced;
     this.storage = storage;
     this.session = new Session(this.storage);
@@ -182,6 +186,14 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.storage.takeDeviceId(deviceId);
     this.#deviceId = deviceId;
     this.#cursors.update();
+  }
+
+  /** The room has these keys from now on, the newest first; unsealed ones have none. */
+  takeKeys(keys: readonly RoomKeys[]): void {
+    if (this.#closing !== undefined || !hasChanged(keys, this.#keys)) return;
+    this.#keys = keys;
+    this.storage.takeKeys(keys);
+    this.#cursors.takeKeys(keys);
   }
 
   #showsSameDevice(replicaId: string): boolean {
@@ -347,6 +359,10 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   #notify(change: ChangeKind): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function hasChanged(keys: readonly RoomKeys[], before: readonly RoomKeys[]): boolean {
+  return keys.length !== before.length || keys.some((key, at) => key !== before[at]);
 }
 
 /** Written by this package under the device's own store; a value that is not one is a value lost. */

@@ -1,11 +1,21 @@
-import type { BatchOptions, RefusedLine, Session, SessionStorage, UpdateStore } from "@coppice/core";
+import type {
+  BatchOptions,
+  RefusedLine,
+  Session,
+  SessionForkOptions,
+  SessionMetadata,
+  SessionRepo,
+  SessionStorage,
+  UpdateStore,
+} from "@coppice/core";
 import type {
   RecordCrypto,
   ResumePlan as StorageResumePlan,
   ResumePolicy as StorageResumePolicy,
 } from "@coppice/storage-yjs";
-
+import type { SessionLocals } from "./session-locals.ts";
 import type { SyncStatus } from "./sync-status.ts";
+import type { SessionHints } from "./workspace-records.ts";
 
 /** One installation that writes: a stable id, a name people see, and whose it is. */
 export interface DeviceIdentity {
@@ -50,26 +60,65 @@ export type ResumePolicy = StorageResumePolicy;
 /** What resuming a session would do or did. */
 export type ResumePlan = StorageResumePlan;
 
-/** A session as the workspace lists it. */
-export interface WorkspaceSession {
+/** A session as the workspace lists it: what all devices agree on, and what this one alone knows of it. */
+export interface WorkspaceSession extends SessionMetadata, SessionHints, SessionLocals {
   readonly id: string;
   readonly name?: string;
   /** ISO 8601, from the session's header. */
   readonly createdAt: string;
-  readonly cwd: string;
+  /** Id of the session it was forked from. */
+  readonly parentSession?: string;
+  /** True: put away by somebody; nothing else about it differs. */
+  readonly archived: boolean;
+  /** True: deleted for everybody; what this device has of it stays here. Such are listed only when asked for. */
+  readonly deleted: boolean;
+  /** The folder the agent works in on this device; absent where this device has not been told of one. */
+  readonly cwd?: string;
   /** Hex id of the room key in use. */
   readonly keyId: string;
+  /** Hex ids of the keys it had before, the newest first. */
+  readonly olderKeyIds: readonly string[];
   readonly roomId: string;
+  /** A newer version of Coppice says something of it that this one cannot read: an upgrade will. */
+  readonly needsUpgrade: boolean;
+}
+
+/** Which sessions are listed. */
+export interface ListSessionsOptions {
+  /** True: archived ones alone; false: the others alone. Default: both. */
+  readonly archived?: boolean;
+  /** True: deleted ones too. Default false. */
+  readonly deleted?: boolean;
+  /** Only sessions with this folder on this device. */
+  readonly cwd?: string;
 }
 
 /** What a new session starts from. */
-export interface CreateSessionOptions {
+export interface CreateSessionOptions extends SessionHints {
   /** Default: a new UUIDv7. */
-  id?: string;
-  cwd: string;
-  name?: string;
-  parentSession?: string;
-  metadata?: { [key: string]: unknown };
+  readonly id?: string;
+  /** The folder the agent works in: in the session's header, and this device's own folder of it. */
+  readonly cwd: string;
+  readonly name?: string;
+  /** Id of the session it comes from. */
+  readonly parentSession?: string;
+  readonly metadata?: { [key: string]: unknown };
+}
+
+/** What a fork takes over, and what it starts from; the folder, hints and metadata of its source are the default. */
+export interface ForkSessionOptions extends SessionForkOptions, Partial<CreateSessionOptions> {}
+
+/** A device that has written to the workspace. */
+export interface WorkspaceDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly person?: string;
+  /** X25519, 32 bytes, in hex; absent for a device that has not been opened by a version that makes one. */
+  readonly publicKey?: string;
+  /** True for this very device. */
+  readonly isThis: boolean;
+  /** True for an id this device had before, which a copy of its folder goes by. */
+  readonly isFormer: boolean;
 }
 
 /** An imported file's content: exact JSON texts, header first. */
@@ -178,8 +227,12 @@ export interface OpenWorkspaceOptions {
   copyGraceMs?: number;
 }
 
-/** The synced list of sessions and their keys, and the way to open each. */
-export interface Workspace {
+/**
+ * The synced list of sessions and their keys, and the way to open each. As a `SessionRepo` it gives `Session`s; the
+ * methods that end in `Session` give the same with status and cursors. What changes the list settles when that is on
+ * this disk, and reaches the other devices when it can.
+ */
+export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOptions, ListSessionsOptions> {
   /**
    * This device as it writes now. It is not the one the workspace was opened with when the folder of the store turned
    * out to be a copy of another device's: then it has an id of its own, and a name that says so.
@@ -187,12 +240,53 @@ export interface Workspace {
   readonly device: DeviceIdentity;
   /** Ids this device had before, newest first; empty unless its folder is a copy. */
   readonly formerDeviceIds: readonly string[];
+  /** Records of the list that a newer version of Coppice wrote. More than 0: upgrade to see all there is. */
+  readonly newerRecords: number;
+  /** Opens a listed session as `openSession` does. */
+  open(session: Pick<WorkspaceSession, "id">): Promise<Session>;
+  /** Does what `forkSession` does. */
+  fork(source: Pick<WorkspaceSession, "id">, options?: ForkSessionOptions): Promise<Session>;
+  /** Does what `deleteSession` does, without waiting for the relay; one that does not exist is fine. */
+  delete(session: Pick<WorkspaceSession, "id">): Promise<void>;
   /** Sessions by creation, newest first. */
-  listSessions(): WorkspaceSession[];
+  listSessions(options?: ListSessionsOptions): WorkspaceSession[];
+  /** Devices in the order in which they first wrote to the workspace. */
+  devices(): WorkspaceDevice[];
   /** Names of devices that wrote to the workspace, by id. */
   deviceNames(): ReadonlyMap<string, string>;
+  /** Gives this device another name, from now on and for everybody. Blank: `invalid_entry`. */
+  renameDevice(name: string): Promise<void>;
   /** Makes a session here and lists it. Rejects `invalid_session` when the id is taken. */
   createSession(options: CreateSessionOptions): Promise<SharedSession>;
+  /**
+   * Makes a session of a part of another, and lists it; entries keep their ids and texts, and `parentSession` is the
+   * source. Rejects `not_found`, `not_synced` while this device has not had all of the source, `invalid_fork_target`.
+   */
+  forkSession(sessionId: string, options?: ForkSessionOptions): Promise<SharedSession>;
+  /**
+   * Names a session, for everybody, by a `session_info` in the session itself; blank takes the name away. The session
+   * is open afterwards, so that it is sent. Rejects `not_found`, and `not_synced` while this device may not append to it.
+   */
+  renameSession(sessionId: string, name: string): Promise<SharedSession>;
+  /** Puts a session away. Rejects `not_found`. */
+  archiveSession(sessionId: string): Promise<void>;
+  /** Takes it out again. Rejects `not_found`. */
+  unarchiveSession(sessionId: string): Promise<void>;
+  /** Says what a session has to do with code; what is absent stays. Passwords are taken out. Rejects `not_found`. */
+  setHints(sessionId: string, hints: SessionHints): Promise<void>;
+  /** Keeps on this device what a session is to it; what is absent stays. Rejects `not_found`. */
+  setLocals(sessionId: string, locals: SessionLocals): Promise<void>;
+  /**
+   * Gives a session a new random key: whoever has only the older ones reads nothing that is written with it. The room
+   * stays, and what is there stays readable; devices that have not heard of it yet go on writing with the key they
+   * know. Rejects `not_found`.
+   */
+  rotateKey(sessionId: string): Promise<void>;
+  /**
+   * Deletes a session for everybody: it leaves the list for good, and its room at the relay. True when the relay has
+   * confirmed that within `timeoutMs`; what devices hold stays with them. Rejects `not_found`.
+   */
+  deleteSession(sessionId: string, timeoutMs: number): Promise<boolean>;
   /** Opens a listed session; the same object while it is open. Rejects `not_found`. */
   openSession(sessionId: string): Promise<SharedSession>;
   /**

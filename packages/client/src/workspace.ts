@@ -1,37 +1,50 @@
 import {
   createUuidV7,
-  parseEntryJson,
   parseHeaderJson,
-  type RefusedLine,
+  readForkLines,
+  type Session,
   SessionError,
   type SessionHeader,
+  type UpdateStore,
 } from "@coppice/core";
 import {
   deriveDeletionSecret,
-  deriveRoomKeys,
   deriveWorkspaceRoom,
+  KEY_BYTES,
   type LogRecord,
+  pureRecordCrypto,
   type RoomKeys,
 } from "@coppice/storage-yjs";
 import { toHexString } from "lib0/buffer";
 import type * as Y from "yjs";
 import { combineStatuses } from "./combine-statuses.ts";
 import { CopyWatch } from "./copy-watch.ts";
-import { type HomeIdentity, readHomeIdentity, takeNewIdentity } from "./home-identity.ts";
+import { readDevicePublicKey } from "./device-keys.ts";
+import { removeCredentials } from "./git-remote.ts";
+import { type HomeIdentity, readHomeIdentity, renameIdentity, takeNewIdentity } from "./home-identity.ts";
 import { HomeReplicas } from "./home-replicas.ts";
+import { importInto } from "./import-session.ts";
+import { OpenSessions } from "./open-sessions.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
+import { SessionList } from "./session-list.ts";
+import { type SessionLocals, SessionLocalsKeeper } from "./session-locals.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
 import type { SyncStatus } from "./sync-status.ts";
-import { WorkspaceLog, type WorkspaceSessionRecord } from "./workspace-log.ts";
+import { nameOf } from "./workspace-listing.ts";
+import { WorkspaceLog } from "./workspace-log.ts";
+import type { SessionHints, WorkspaceRecord } from "./workspace-records.ts";
 import type {
   CreateSessionOptions,
   DeviceIdentity,
+  ForkSessionOptions,
   ImportOptions,
   ImportResult,
   ImportSource,
+  ListSessionsOptions,
   OpenWorkspaceOptions,
   SharedSession,
   Workspace,
+  WorkspaceDevice,
   WorkspaceSession,
 } from "./workspace-types.ts";
 
@@ -47,10 +60,13 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   const room = deriveWorkspaceRoom(options.workspaceKey);
   const replicaId = createUuidV7();
   const identity = await readHomeIdentity(options.store, options.device);
+  const publicKey = await findPublicKey(options.store, identity.device.id);
   const replicas = await HomeReplicas.open(options.store, replicaId);
   const replica = await openRoom(options, room);
-  const workspace = new OpenedWorkspace(options, { room, replica, replicaId, replicas, identity });
+  const locals = new SessionLocalsKeeper(options.store);
+  const workspace = new OpenedWorkspace(options, { room, replica, replicaId, replicas, identity, publicKey, locals });
   await replica.attach(workspace);
+  await workspace.loadLocals();
   replica.connect();
   return workspace;
 }
@@ -81,29 +97,37 @@ interface WorkspaceParts {
   readonly replicaId: string;
   readonly replicas: HomeReplicas;
   readonly identity: HomeIdentity;
+  /** Of this device; undefined while the store cannot be written. */
+  readonly publicKey: string | undefined;
+  readonly locals: SessionLocalsKeeper;
 }
 
 class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #options: OpenWorkspaceOptions;
   readonly #replica: Replica;
   readonly #log: WorkspaceLog;
+  readonly #list: SessionList;
+  readonly #locals: SessionLocalsKeeper;
   readonly #replicaId: string;
   readonly #replicas: HomeReplicas;
   readonly #copyWatch: CopyWatch;
+  readonly #sessions: OpenSessions;
   #identity: HomeIdentity;
+  #publicKey: string | undefined;
   #changingIdentity: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
-  readonly #openedById = new Map<string, Promise<OpenedSession>>();
-  readonly #closingById = new Map<string, Promise<void>>();
-  /** Those that are open by now. */
-  readonly #sessions = new Set<OpenedSession>();
+  /** False while the log is still being read. */
+  #isListening = false;
   #closing: Promise<void> | undefined;
 
-  constructor(options: OpenWorkspaceOptions, { room, replica, replicaId, replicas, identity }: WorkspaceParts) {
+  constructor(options: OpenWorkspaceOptions, parts: WorkspaceParts) {
+    const { room, replica, replicaId, replicas, identity, publicKey, locals } = parts;
     this.#options = options;
     this.#identity = identity;
+    this.#publicKey = publicKey;
     this.#replicaId = replicaId;
     this.#replicas = replicas;
+    this.#locals = locals;
     this.#copyWatch = new CopyWatch({
       replicaId,
       isRegistered: (id) => replicas.isRegistered(id),
@@ -113,12 +137,19 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       graceMs: options.copyGraceMs ?? copyGraceMs,
     });
     this.#replica = replica;
+    this.#sessions = new OpenSessions((sessionId, onClosing) => this.#openNow(sessionId, onClosing));
+    this.#list = new SessionList({
+      workspaceKey: options.workspaceKey,
+      locals,
+      getListing: () => this.#log.listing,
+    });
     this.#log = new WorkspaceLog(replica.doc, {
       keys: this.#isSealed() ? room : undefined,
       crypto: options.crypto,
       deviceId: this.device.id,
-      onChange: () => this.#notify("sessions"),
+      onChange: () => this.#takeListing(),
     });
+    this.#isListening = true;
     replica.subscribe(() => this.#notify("status"));
     this.#introduceDevice();
   }
@@ -131,80 +162,157 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return this.#identity.formerIds;
   }
 
+  get newerRecords(): number {
+    return this.#log.listing.newerRecords;
+  }
+
   rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
     return this.#log.rebase(doc, setAside);
   }
 
-  listSessions(): WorkspaceSession[] {
-    return [...this.#log.sessions().values()]
-      .map((record) => this.#toListing(record))
-      .sort((left, right) => (left.createdAt < right.createdAt ? 1 : left.createdAt > right.createdAt ? -1 : 0));
+  listSessions(options?: ListSessionsOptions): WorkspaceSession[] {
+    return this.#list.list(options);
+  }
+
+  devices(): WorkspaceDevice[] {
+    return Array.from(this.#log.listing.devices.values(), ({ deviceId, name, person, publicKey }) => ({
+      id: deviceId,
+      name,
+      ...(person === undefined ? {} : { person }),
+      ...(publicKey === undefined ? {} : { publicKey }),
+      isThis: deviceId === this.device.id,
+      isFormer: this.formerDeviceIds.includes(deviceId),
+    }));
   }
 
   deviceNames(): ReadonlyMap<string, string> {
-    return new Map([...this.#log.devices().values()].map(({ deviceId, name }) => [deviceId, name]));
+    return new Map([...this.#log.listing.devices.values()].map(({ deviceId, name }) => [deviceId, name]));
+  }
+
+  async renameDevice(name: string): Promise<void> {
+    const text = toOneLine(name);
+    if (text === "") throw new SessionError("invalid_entry", "A device needs a name that is not blank.");
+    this.#identity = await renameIdentity(this.#options.store, this.#identity, text);
+    this.#introduceDevice();
+    await this.#replica.flushed();
+    this.#notify("device");
+  }
+
+  async create(options: CreateSessionOptions): Promise<Session> {
+    return (await this.createSession(options)).session;
+  }
+
+  async open({ id }: Pick<WorkspaceSession, "id">): Promise<Session> {
+    return (await this.openSession(id)).session;
+  }
+
+  async list(options?: ListSessionsOptions): Promise<WorkspaceSession[]> {
+    return this.listSessions(options);
+  }
+
+  async fork({ id }: Pick<WorkspaceSession, "id">, options?: ForkSessionOptions): Promise<Session> {
+    return (await this.forkSession(id, options)).session;
+  }
+
+  async delete({ id }: Pick<WorkspaceSession, "id">): Promise<void> {
+    if (this.#list.has(id)) await this.deleteSession(id, 0);
   }
 
   async createSession(options: CreateSessionOptions): Promise<SharedSession> {
-    const header: SessionHeader = {
-      type: "session",
-      version: fileFormatVersion,
-      id: options.id ?? createUuidV7(),
-      timestamp: new Date().toISOString(),
-      cwd: options.cwd,
-      ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
-      ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
-    };
-    if (this.#log.sessions().has(header.id))
-      throw new SessionError("invalid_session", `Session ${header.id} exists in this workspace already.`);
-    const session = await this.#open(header.id);
-    await session.create(JSON.stringify(header));
+    const session = await this.#make(options);
     if (options.name !== undefined) await session.session.appendSessionName(options.name);
-    await this.#list(header, options.name);
+    await this.#listNew(session, options);
     return session;
   }
 
+  async forkSession(sessionId: string, options: ForkSessionOptions = {}): Promise<SharedSession> {
+    const { hints, sessionId: parentSession } = this.#list.require(sessionId);
+    const { storage, hasBeenFetched } = await this.openSession(sessionId);
+    if (!hasBeenFetched)
+      throw new SessionError(
+        "not_synced",
+        `This device has not had all of session ${sessionId} yet; fork it once it has been fetched.`,
+      );
+    const { cwd, metadata } = await storage.getMetadata();
+    const start = {
+      ...hints,
+      cwd: this.#locals.get(sessionId).cwd ?? cwd ?? "",
+      parentSession,
+      ...(metadata === undefined ? {} : { metadata }),
+      ...options,
+    };
+    const lines = await readForkLines(storage, options);
+    const fork = await this.#make(start);
+    await fork.storage.appendBatch(lines);
+    if (options.name !== undefined) await fork.session.appendSessionName(options.name);
+    await this.#listNew(fork, start);
+    return fork;
+  }
+
   openSession(sessionId: string): Promise<OpenedSession> {
-    if (!this.#log.sessions().has(sessionId))
-      return Promise.reject(new SessionError("not_found", `This workspace has no session ${sessionId}.`));
-    return this.#open(sessionId);
+    try {
+      this.#list.require(sessionId);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#sessions.open(sessionId);
+  }
+
+  async renameSession(sessionId: string, name: string): Promise<SharedSession> {
+    const session = await this.openSession(sessionId);
+    await session.session.appendSessionName(name);
+    this.#listName(sessionId, await session.storage.getSessionName());
+    await this.#replica.flushed();
+    return session;
+  }
+
+  archiveSession(sessionId: string): Promise<void> {
+    return this.#setArchived(sessionId, true);
+  }
+
+  unarchiveSession(sessionId: string): Promise<void> {
+    return this.#setArchived(sessionId, false);
+  }
+
+  async setHints(sessionId: string, hints: SessionHints): Promise<void> {
+    this.#list.require(sessionId);
+    await this.#append({ type: "workspace_session_change", sessionId, ...toHints(hints) });
+  }
+
+  async setLocals(sessionId: string, locals: SessionLocals): Promise<void> {
+    this.#list.require(sessionId);
+    await this.#locals.set(sessionId, locals);
+    this.#notify("sessions");
+  }
+
+  async rotateKey(sessionId: string): Promise<void> {
+    this.#list.require(sessionId);
+    const key = (this.#options.crypto ?? pureRecordCrypto).randomBytes(KEY_BYTES);
+    await this.#append({ type: "workspace_session_key", sessionId, key: toHexString(key) });
   }
 
   async importSession(source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
     const parsed = parseHeaderJson(source.headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
     const header = parsed.value;
-    const wasOpen = this.#openedById.has(header.id);
-    const session = await this.#open(header.id);
+    const wasOpen = this.#sessions.has(header.id);
+    const session = await this.#sessions.open(header.id);
     try {
-      const isNewHere = !session.hasBeenFetched;
-      // New, or known from another device's list only: the file brings the whole tree, so there is nothing to wait for.
-      if (isNewHere) await session.create(source.headerJson);
-      const leafBefore = session.storage.getReplicaLeaf();
-      const refused: RefusedLine[] = [];
-      let lastLine: string | undefined;
-      const readLines = async function* (): AsyncGenerator<string> {
-        for await (const line of source.lines) {
-          lastLine = line;
-          yield line;
-        }
-      };
-      const { written, known, isComplete } = await session.storage.appendBatch(readLines(), {
-        ...options,
-        // One line that is no entry must not keep the others out.
-        onRefused: (line) => refused.push(line),
-      });
-      if (!isNewHere) {
-        if (written > 0) await keepOwnBranch(session, leafBefore);
-      } else if (isComplete && lastLine !== undefined) await standAtEnd(session, lastLine);
+      const result = await importInto(session, source, options);
       // Listed last: another device that opens it now finds the room complete, or about to be.
-      await this.#list(header, await session.storage.getSessionName());
-      return { session, written, known, refused, isComplete };
+      await this.#listNew(session, { cwd: header.cwd });
+      return result;
     } catch (error) {
       // Nobody was handed it. What was wrong first is what the caller must hear.
       if (!wasOpen) await Promise.allSettled([session.close()]);
       throw error;
     }
+  }
+
+  async deleteSession(sessionId: string, timeoutMs: number): Promise<boolean> {
+    const { isDeleted } = this.#list.require(sessionId);
+    if (!isDeleted) await this.#append({ type: "workspace_session_deletion", sessionId });
+    return timeoutMs > 0 && this.#options.relay !== undefined ? this.deleteRoom(sessionId, timeoutMs) : false;
   }
 
   async deleteRoom(sessionId: string, timeoutMs: number): Promise<boolean> {
@@ -217,7 +325,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   overallStatus(): SyncStatus {
-    return combineStatuses([this.status(), ...[...this.#sessions].map((session) => session.status())]);
+    return combineStatuses([this.status(), ...[...this.#sessions.opened].map((session) => session.status())]);
   }
 
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void {
@@ -235,12 +343,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
 
   resync(): void {
     this.#replica.resync();
-    for (const opening of this.#openedById.values())
-      opening.then(
-        (session) => session.resync(),
-        // Whoever opens it hears of that.
-        () => undefined,
-      );
+    for (const session of this.#sessions.opened) session.resync();
+  }
+
+  /** Reads what this device alone knows of the sessions that are listed now; true, once the list shows it, when there were new ones. */
+  loadLocals(): Promise<boolean> {
+    return this.#locals.load(this.#log.listing.sessions.keys());
   }
 
   close(): Promise<void> {
@@ -249,71 +357,78 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   async #close(): Promise<void> {
-    const closed = await Promise.allSettled(
-      [...this.#openedById.values()].map(async (opening) => {
-        // One that could not be opened has nothing to close, and whoever opens it hears of that.
-        const session = await opening.catch(() => undefined);
-        await session?.close();
-      }),
-    );
+    const [closed] = await Promise.allSettled([this.#sessions.close()]);
     this.#copyWatch.close();
     await this.#changingIdentity;
     this.#log.close();
     await this.#replica.close();
     // A registration that stays open says nothing wrong: this replica was one of this home.
     await this.#replicas.close().catch(() => undefined);
-    const failed = closed.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
+    if (closed?.status === "rejected") throw closed.reason;
   }
 
-  /** Settles when the listing is durable here. */
-  async #list(header: SessionHeader, name: string | undefined): Promise<void> {
-    if (this.#log.sessions().has(header.id)) this.#listName(header.id, name);
+  /** Appends a record of the list; settles when it is durable here. */
+  async #append(record: WorkspaceRecord): Promise<void> {
+    this.#log.append(record);
+    await this.#replica.flushed();
+  }
+
+  async #setArchived(sessionId: string, archived: boolean): Promise<void> {
+    if (this.#list.require(sessionId).isArchived !== archived)
+      await this.#append({ type: "workspace_session_change", sessionId, archived });
+  }
+
+  /** A new session that is not listed yet. */
+  async #make(options: CreateSessionOptions): Promise<OpenedSession> {
+    const { id = createUuidV7(), cwd, parentSession, metadata } = options;
+    const header: SessionHeader = {
+      type: "session",
+      version: fileFormatVersion,
+      id,
+      timestamp: new Date().toISOString(),
+      cwd,
+      ...(parentSession === undefined ? {} : { parentSession }),
+      ...(metadata === undefined ? {} : { metadata }),
+    };
+    if (this.#list.has(id))
+      throw new SessionError("invalid_session", `Session ${id} exists in this workspace already.`);
+    const session = await this.#sessions.open(id);
+    await session.create(JSON.stringify(header));
+    return session;
+  }
+
+  /** Lists a session that is complete here; settles when that is durable. */
+  async #listNew(
+    { id: sessionId, storage }: OpenedSession,
+    { cwd, parentSession, ...hints }: Pick<CreateSessionOptions, "cwd" | "parentSession"> & SessionHints,
+  ): Promise<void> {
+    await this.#locals.load([sessionId]);
+    // Before it is listed: other processes of the home read it then.
+    if (this.#locals.get(sessionId).cwd === undefined) await this.#locals.set(sessionId, { cwd });
+    const [{ createdAt }, name] = await Promise.all([storage.getMetadata(), storage.getSessionName()]);
+    if (this.#list.has(sessionId)) this.#listName(sessionId, name);
     else
       this.#log.append({
         type: "workspace_session",
-        sessionId: header.id,
-        createdAt: header.timestamp,
-        cwd: header.cwd,
-        keyId: toHexString(this.#roomOf(header.id).keyId),
+        sessionId,
+        createdAt,
+        ...(parentSession === undefined ? {} : { parentSession }),
         ...(name === undefined ? {} : { name }),
+        ...toHints(hints),
       });
     await this.#replica.flushed();
   }
 
-  /** The session while it is open; one that is being closed is opened anew once its log is free. */
-  #open(sessionId: string): Promise<OpenedSession> {
-    if (this.#closing !== undefined)
-      // Nobody would close it: its socket would keep the process alive.
-      return Promise.reject(new SessionError("closed", "The workspace is closed; open it again to open a session."));
-    const open = this.#openedById.get(sessionId);
-    if (open !== undefined) return open;
-    const opening = Promise.resolve(this.#closingById.get(sessionId)).then(() => this.#openNow(sessionId));
-    this.#openedById.set(sessionId, opening);
-    opening.catch(() => this.#openedById.delete(sessionId));
-    return opening;
-  }
-
-  #forgetClosing(sessionId: string, closing: Promise<void>): void {
-    this.#openedById.delete(sessionId);
-    const closed = closing
-      // Whoever closes hears of a failure; who opens again only waits for the end.
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#closingById.get(sessionId) === closed) this.#closingById.delete(sessionId);
-      });
-    this.#closingById.set(sessionId, closed);
-  }
-
-  async #openNow(sessionId: string): Promise<OpenedSession> {
-    const room = this.#roomOf(sessionId);
+  async #openNow(sessionId: string, onClosing: (closing: Promise<void>) => void): Promise<OpenedSession> {
+    const keys = this.#list.keysOf(sessionId);
+    const [room] = keys;
     const replica = await openRoom(this.#options, room);
     try {
       const session: OpenedSession = await openSharedSession({
         id: sessionId,
         replica,
         roomId: room.roomId,
-        keys: this.#isSealed() ? room : undefined,
+        keys: this.#isSealed() ? keys : undefined,
         crypto: this.#options.crypto,
         store: this.#options.store,
         deviceId: this.device.id,
@@ -327,15 +442,13 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
           if (this.#isSealed()) void this.#copyWatch.check(replicaId, isShown);
         },
         onNamed: (name) => this.#listName(sessionId, name),
-        onClosing: (closing) => {
-          this.#sessions.delete(session);
-          this.#forgetClosing(sessionId, closing);
-        },
+        onClosing,
       });
-      this.#sessions.add(session);
       session.subscribe((change) => {
         if (change === "status") this.#notify("status");
       });
+      // The list may have told of another key meanwhile.
+      this.#giveKeys(session);
       replica.connect();
       return session;
     } catch (error) {
@@ -345,31 +458,28 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     }
   }
 
-  /** Keys that rotate or come by a link will be read from the session's record; the first one is always derived. */
-  #roomOf(sessionId: string): RoomKeys {
-    return deriveRoomKeys(this.#options.workspaceKey, sessionId);
-  }
-
   #isSealed(): boolean {
     return this.#options.sealed ?? true;
   }
 
-  #toListing(record: WorkspaceSessionRecord): WorkspaceSession {
-    return {
-      id: record.sessionId,
-      createdAt: record.createdAt,
-      cwd: record.cwd,
-      keyId: record.keyId,
-      roomId: this.#roomOf(record.sessionId).roomId,
-      ...(record.name === undefined ? {} : { name: record.name }),
-    };
+  #giveKeys(session: OpenedSession): void {
+    if (this.#isSealed()) session.takeKeys(this.#list.keysOf(session.id));
+  }
+
+  /** The list says something else: open sessions hear of new keys, everybody of the rest. */
+  #takeListing(): void {
+    if (!this.#isListening) return;
+    for (const session of this.#sessions.opened) this.#giveKeys(session);
+    this.#notify("sessions");
+    void this.loadLocals().then((isNew) => {
+      if (isNew) this.#notify("sessions");
+    });
   }
 
   #listName(sessionId: string, name: string | undefined): void {
-    const listed = this.#log.sessions().get(sessionId);
-    if (listed === undefined || listed.name === name) return;
-    const { name: _old, ...rest } = listed;
-    this.#log.append(name === undefined ? rest : { ...rest, name });
+    const listed = this.#log.listing.sessions.get(sessionId);
+    if (listed?.createdAt === undefined || nameOf(listed) === name) return;
+    this.#log.append({ type: "workspace_session_change", sessionId, name: name ?? null });
   }
 
   /** Another folder has this device's id: what is written from now on is written under a new one (SPEC WS22). */
@@ -377,13 +487,10 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     const changing = this.#changingIdentity.then(async () => {
       this.#identity = await takeNewIdentity(this.#options.store, this.#options.device, this.#identity);
       const { id } = this.device;
+      this.#publicKey = await findPublicKey(this.#options.store, id);
       this.#log.deviceId = id;
       this.#introduceDevice();
-      for (const opening of this.#openedById.values()) {
-        // One that could not be opened has nobody who writes.
-        const session = await opening.catch(() => undefined);
-        session?.takeDeviceId(id);
-      }
+      for await (const session of this.#sessions.all()) session.takeDeviceId(id);
       this.#notify("device");
     });
     this.#changingIdentity = changing.catch(() => undefined);
@@ -392,9 +499,16 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
 
   #introduceDevice(): void {
     const { id, name, person } = this.device;
-    const known = this.#log.devices().get(id);
-    if (known?.name === name && known.person === person) return;
-    this.#log.append({ type: "workspace_device", deviceId: id, name, ...(person === undefined ? {} : { person }) });
+    const known = this.#log.listing.devices.get(id);
+    const publicKey = this.#publicKey ?? known?.publicKey;
+    if (known?.name === name && known.person === person && known.publicKey === publicKey) return;
+    this.#log.append({
+      type: "workspace_device",
+      deviceId: id,
+      name,
+      ...(person === undefined ? {} : { person }),
+      ...(publicKey === undefined ? {} : { publicKey }),
+    });
   }
 
   #notify(change: "sessions" | "status" | "device"): void {
@@ -402,27 +516,24 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 }
 
-/**
- * A session that an import brought to this device is gone on with where the file ends. Another device that imports the
- * file at the same moment may have written any part of it first, so this device's own last record does not tell. A last
- * line that is no entry of the session says nothing. No move is written: the log stays that of the file.
- */
-async function standAtEnd(session: OpenedSession, lastLine: string): Promise<void> {
-  const parsed = parseEntryJson(lastLine);
-  if (!parsed.ok) return;
-  const entry = parsed.value;
-  const end = entry.type === "leaf" ? entry.targetId : entry.id;
-  const { storage } = session;
-  if (end === (await storage.getLeafId())) return;
-  if (end === null || (await storage.getEntry(end)) !== undefined) await session.standAt(end);
+/** The key of a device; undefined where the store cannot be written: what is here can be read all the same. */
+async function findPublicKey(store: UpdateStore, deviceId: string): Promise<string | undefined> {
+  try {
+    return await readDevicePublicKey(store, deviceId);
+  } catch (error) {
+    if (error instanceof SessionError && error.code !== "version_mismatch") return undefined;
+    throw error;
+  }
 }
 
-/**
- * An import brings entries in; it is no reason to leave one's place. Where the file goes on from there the leaf follows,
- * otherwise it is moved back (SPEC WS12).
- */
-async function keepOwnBranch({ storage, session }: OpenedSession, leafBefore: string | null): Promise<void> {
-  if (leafBefore === null) return;
-  const path = await storage.getPathToRoot(await storage.getLeafId());
-  if (!path.some(({ id }) => id === leafBefore)) await session.moveTo(leafBefore);
+/** Hints as they are written: no others' secrets. */
+function toHints({ gitRemote, gitCommit }: SessionHints): SessionHints {
+  return {
+    ...(gitRemote === undefined ? {} : { gitRemote: removeCredentials(gitRemote) }),
+    ...(gitCommit === undefined ? {} : { gitCommit }),
+  };
+}
+
+function toOneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, " ").trim();
 }

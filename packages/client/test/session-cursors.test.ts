@@ -46,7 +46,7 @@ async function open(options: { name?: string; sealed?: boolean; relay?: string |
     id: "shared",
     replica,
     roomId: `${room.roomId}-${name}`,
-    keys: sealed ? room : undefined,
+    keys: sealed ? [room] : undefined,
     crypto: undefined,
     store,
     deviceId: `id-${name}`,

@@ -24,12 +24,17 @@ const maxCounters = 4 * maxShownCursors;
  * neither moves nor hides the cursor that its client id showed before: only the end of the state does that. SPEC CU.
  */
 export class CursorBoard {
-  readonly #context: CursorContext;
+  #context: CursorContext;
   /** By awareness client id, in the order of their last change. */
   readonly #shown = new Map<number, ShownCursor>();
   readonly #newestCounters = new Map<number, number>();
 
   constructor(context: CursorContext) {
+    this.#context = context;
+  }
+
+  /** Reads states by other keys from now on. */
+  takeContext(context: CursorContext): void {
     this.#context = context;
   }
 

@@ -23,8 +23,8 @@ export type CursorState = { v: 1; sealed: string } | { v: 1; cursor: Cursor };
 /** How the cursors of one session are written and read. */
 export interface CursorContext {
   readonly sessionId: string;
-  /** The room's cursor key; undefined in an unsealed room. */
-  readonly key: Uint8Array | undefined;
+  /** The room's cursor keys, the newest first; empty in an unsealed room. */
+  readonly keys: readonly Uint8Array[];
   readonly crypto: RecordCrypto;
 }
 
@@ -34,15 +34,18 @@ const AD_MAGIC = "coppice cursor";
 /** Longest sealed text that is looked at: the relay forwards no larger awareness state (design, limits). */
 const MAX_SEALED_CHARS = 16 * 1024;
 
-/** Derives the cursor key once for many states. Absent keys: an unsealed room. */
+/** Derives the cursor keys once for many states. Absent keys: an unsealed room. */
 export function createCursorContext(options: {
   sessionId: string;
   keys?: RoomKeys | undefined;
+  /** Keys that were the newest once. Of no use without `keys`. */
+  olderKeys?: readonly RoomKeys[] | undefined;
   crypto?: RecordCrypto | undefined;
 }): CursorContext {
+  const roomKeys = options.keys === undefined ? [] : [options.keys, ...(options.olderKeys ?? [])];
   return {
     sessionId: options.sessionId,
-    key: options.keys && deriveCursorKey(options.keys.roomKey),
+    keys: roomKeys.map(({ roomKey }) => deriveCursorKey(roomKey)),
     crypto: options.crypto ?? pureRecordCrypto,
   };
 }
@@ -52,10 +55,11 @@ export function createCursorContext(options: {
  * other. `counter` must rise with every state of that client id, so that an older one sent again is told apart.
  */
 export function encodeCursor(cursor: Cursor, counter: number, clientId: number, context: CursorContext): CursorState {
-  if (context.key === undefined) return { v: STATE_VERSION, cursor };
+  const [key] = context.keys;
+  if (key === undefined) return { v: STATE_VERSION, cursor };
   const nonce = context.crypto.randomBytes(NONCE_BYTES);
   const plaintext = encodeText(JSON.stringify({ ...cursor, counter }));
-  const sealed = context.crypto.seal(context.key, nonce, plaintext, associate(clientId, context));
+  const sealed = context.crypto.seal(key, nonce, plaintext, associate(clientId, context));
   return { v: STATE_VERSION, sealed: toBase64UrlEncoded(Uint8Array.of(...nonce, ...sealed)) };
 }
 
@@ -69,7 +73,7 @@ export function decodeCursor(
   context: CursorContext,
 ): { cursor: Cursor; counter: number } | undefined {
   if (!isObject(state) || state.v !== STATE_VERSION || !Number.isSafeInteger(clientId)) return undefined;
-  if (context.key === undefined) {
+  if (context.keys.length === 0) {
     const cursor = toCursor(state.cursor);
     return cursor && { cursor, counter: 0 };
   }
@@ -77,12 +81,26 @@ export function decodeCursor(
   if (bytes === undefined) return undefined;
   const nonce = bytes.subarray(0, NONCE_BYTES);
   if (nonce.length < NONCE_BYTES) return undefined;
-  const plaintext = context.crypto.open(context.key, nonce, bytes.subarray(NONCE_BYTES), associate(clientId, context));
+  const plaintext = openWithAny(context, nonce, bytes.subarray(NONCE_BYTES), associate(clientId, context));
   const content = plaintext && parseJson(decodeText(plaintext));
   const cursor = toCursor(content);
   const counter = isObject(content) ? content.counter : undefined;
   if (cursor === undefined || typeof counter !== "number" || !Number.isSafeInteger(counter)) return undefined;
   return { cursor, counter };
+}
+
+/** A state does not say which key sealed it; a room has few. */
+function openWithAny(
+  { keys, crypto }: CursorContext,
+  nonce: Uint8Array,
+  sealed: Uint8Array,
+  associated: Uint8Array,
+): Uint8Array | undefined {
+  for (const key of keys) {
+    const plaintext = crypto.open(key, nonce, sealed, associated);
+    if (plaintext !== undefined) return plaintext;
+  }
+  return undefined;
 }
 
 function associate(clientId: number, context: CursorContext): Uint8Array {

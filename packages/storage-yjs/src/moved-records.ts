@@ -3,6 +3,7 @@ import type { IndexedRecord } from "./index-snapshot.ts";
 import type { RecordCodec, RecordContent, RecordProblem } from "./record-codec.ts";
 import type { LogRecord } from "./record-log.ts";
 import { areBytesEqual } from "./text-codec.ts";
+import { isKeyProblem } from "./unreadable-records.ts";
 
 /*
  * What a session needs to know of records when it goes on with another doc of its room: which of them it has opened
@@ -21,7 +22,9 @@ export class OpenedBefore {
   find(record: LogRecord): EntryNode | RecordProblem | undefined {
     const before = this.#indexedByPlace.get(placeKey(record));
     if (before === undefined || !areBytesEqual(before.record.bytes, record.bytes)) return undefined;
-    return before instanceof EntryNode ? new EntryNode(before, record) : before.problem;
+    if (before instanceof EntryNode) return new EntryNode(before, record);
+    // The key may have come since.
+    return isKeyProblem(before.problem) ? undefined : before.problem;
   }
 }
 

@@ -103,7 +103,7 @@ export interface RecordCodecOptions {
 export class RecordCodec {
   readonly #crypto: RecordCrypto;
   /** The newest first, which is the one to write with; empty in an unsealed room. */
-  readonly #keys: readonly RecordKey[];
+  #keys: readonly RecordKey[];
   readonly #nonces: NoncePool;
   readonly #magic = encodeText(AD_MAGIC);
   /** The session id, length first. */
@@ -115,11 +115,23 @@ export class RecordCodec {
     this.#crypto = options.crypto ?? pureRecordCrypto;
     this.#nonces = new NoncePool(this.#crypto);
     const roomKeys = options.keys === undefined ? [] : [options.keys, ...(options.olderKeys ?? [])];
-    this.#keys = roomKeys.map(({ keyId, roomKey }) => ({ id: keyId, key: deriveRecordKey(roomKey) }));
+    this.#keys = roomKeys.map(toRecordKey);
     const sessionId = encodeText(options.sessionId);
     this.#session = joinBytes(encodeVarUint(sessionId.length), sessionId);
     this.#deflate = options.deflate ?? true;
     this.#pad = options.pad ?? this.#keys.length > 0;
+  }
+
+  /**
+   * Writes with the first of these keys from now on, and reads with all of them. An unsealed room stays one. True when
+   * one of them is new or another one is the newest.
+   */
+  takeKeys(keys: readonly RoomKeys[]): boolean {
+    const isSame =
+      keys.length === this.#keys.length && keys.every(({ keyId }, at) => isKeyId(keyId, this.#keys[at]?.id));
+    if (this.#keys.length === 0 || keys.length === 0 || isSame) return false;
+    this.#keys = keys.map(toRecordKey);
+    return true;
   }
 
   /** Everything of a record that does not depend on its place. Throws `invalid_entry` when it would be too large. */
@@ -239,7 +251,7 @@ export class RecordCodec {
   #findKey(isSealed: boolean, keyId: Uint8Array): Result<Uint8Array | undefined, RecordProblem> {
     if (isSealed) {
       if (this.#keys.length === 0) return failure("no_key");
-      const fitting = this.#keys.find(({ id }) => keyId.every((byte, index) => byte === id[index]));
+      const fitting = this.#keys.find(({ id }) => isKeyId(keyId, id));
       return fitting === undefined ? failure("other_key") : { ok: true, value: fitting.key };
     }
     if (this.#keys.length > 0) return failure("plain_in_sealed_room");
@@ -278,6 +290,14 @@ interface RecordParts {
   dictionaryId: number;
   headerPart: Uint8Array;
   payloadPart: Uint8Array;
+}
+
+function toRecordKey({ keyId, roomKey }: RoomKeys): RecordKey {
+  return { id: keyId, key: deriveRecordKey(roomKey) };
+}
+
+function isKeyId(keyId: Uint8Array, other: Uint8Array | undefined): boolean {
+  return other !== undefined && keyId.every((byte, index) => byte === other[index]);
 }
 
 function failure(problem: RecordProblem): { ok: false; error: RecordProblem } {

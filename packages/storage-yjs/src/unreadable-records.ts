@@ -12,6 +12,11 @@ export interface UnreadableCounts {
   readonly byProblem: { readonly [problem in RecordProblem]?: number };
 }
 
+/** Whether a key that we lack would open a record. */
+export function isKeyProblem(problem: RecordProblem | undefined): boolean {
+  return problem === "other_key" || problem === "no_key";
+}
+
 /** Counts the records of a log that do not open, by reason. */
 export class UnreadableRecords {
   readonly #countByProblem = new Map<RecordProblem, number>();
@@ -28,7 +33,7 @@ export class UnreadableRecords {
 
   /** Whether the log holds records that a key we lack would open. */
   get hasOtherKeys(): boolean {
-    return this.#countByProblem.has("other_key") || this.#countByProblem.has("no_key");
+    return [...this.#countByProblem.keys()].some(isKeyProblem);
   }
 
   /** What there is, beside so many elements of the doc that are no records. */

@@ -23,6 +23,7 @@ import { MAX_RECORD_BYTES, type PreparedRecord, RecordCodec, type RecordContent 
 import { type LogChange, type LogRecord, RecordLog } from "./record-log.ts";
 import { ReplicaLeaf } from "./replica-leaf.ts";
 import type { ResumePlan, ResumePolicy } from "./resume.ts";
+import type { RoomKeys } from "./room-keys.ts";
 import { HEADER_TYPE, SessionRecords } from "./session-records.ts";
 import { encodeText } from "./text-codec.ts";
 import type { UnreadableCounts } from "./unreadable-records.ts";
@@ -52,6 +53,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   readonly #index: IndexKeeper;
   readonly #arrivals: ArrivalOrder;
   #stopArrivals: () => void;
+  #doc: Y.Doc;
   #log: RecordLog;
   /** By position in the log. */
   #records: IndexedRecord[] = [];
@@ -80,7 +82,7 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   }
 
   private constructor(options: YjsSessionStorageOptions) {
-    const { doc, sessionId, keys, olderKeys, crypto, createId, now } = options;
+    const { doc, sessionId, keys, olderKeys = [], crypto, createId, now } = options;
     super({
       metadata: { id: sessionId, createdAt: "" },
       ...(createId === undefined ? {} : { createId }),
@@ -105,11 +107,14 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       payloads: this.#payloads,
       noteCreator: (deviceId) => this.#leaf.noteCreator(deviceId),
     });
-    this.#index = new IndexKeeper(options.indexSnapshot, { sessionId, keys, crypto }, options.slices ?? {});
+    // The snapshot never leaves the device: under the first key it stays readable when the room gets another.
+    const indexSeal = { sessionId, keys: olderKeys.at(-1) ?? keys, crypto };
+    this.#index = new IndexKeeper(options.indexSnapshot, indexSeal, options.slices ?? {});
     this.#arrivals = options.arrivals ?? new ArrivalOrder();
     this.#arrivals.forgetMissing(doc);
     // Before the log: a change is told when its arrival is known.
     this.#stopArrivals = options.arrivals === undefined ? this.#arrivals.follow(doc) : () => undefined;
+    this.#doc = doc;
     this.#log = new RecordLog(doc, (change) => this.#takeChange(change));
   }
 
@@ -151,7 +156,6 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
    */
   rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
     if (this.#isClosed) throw new SessionError("closed", "The session storage is closed");
-    const openedBefore = new OpenedBefore(this.#records);
     const unreadable: LogRecord[] = [];
     this.#detach();
     this.#arrivedIds = undefined;
@@ -159,15 +163,34 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       this.#arrivals.forget(findFirstClocks(setAside));
       this.#stopArrivals = this.#arrivals.follow(doc);
     }
+    this.#doc = doc;
+    this.#showLogAnew(() => this.#appendContents(this.#leaveOutKnown(openRecords(setAside, this.#codec, unreadable))));
+    return unreadable;
+  }
+
+  /**
+   * Goes on with these keys of the room, at once: writes with the first of them and reads with all. Entries that could
+   * not be read for want of a key are shown from now on, and told as new ones; the leaf stays. Of an unsealed room
+   * nothing changes. Throws `closed`.
+   */
+  takeKeys(keys: readonly RoomKeys[]): void {
+    if (this.#isClosed) throw new SessionError("closed", "The session storage is closed");
+    if (!this.#codec.takeKeys(keys) || !this.#sessionRecords.unreadable.hasOtherKeys) return;
+    this.#log.close();
+    this.#showLogAnew(() => undefined);
+  }
+
+  /** Reads the doc's log again and does what is to be done with it before anybody sees it. */
+  #showLogAnew(andThen: () => void): void {
+    const openedBefore = new OpenedBefore(this.#records);
     this.#leaf.keepThrough(() =>
       this.showAnew(() => {
-        this.#readAnew(doc, openedBefore);
-        this.#appendContents(this.#leaveOutKnown(openRecords(setAside, this.#codec, unreadable)));
+        this.#readAnew(this.#doc, openedBefore);
+        andThen();
       }),
     );
     this.#index.setCovered(0);
     this.#leaf.settle();
-    return unreadable;
   }
 
   #readAnew(doc: Y.Doc, openedBefore: OpenedBefore): void {

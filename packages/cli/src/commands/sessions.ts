@@ -14,7 +14,7 @@ export const sessionsCommand: CliCommand = defineCliCommand({
       const { output } = context;
       if (!(await workspace.waitUntilSynced(relayWaitMs))) remarkStale(context, home, workspace.status());
       const sessions = workspace.listSessions();
-      for (const { id, name, createdAt, cwd } of sessions) {
+      for (const { id, name, createdAt, cwd = "" } of sessions) {
         const title = name === undefined ? "(no name)" : toPrintableLine(name);
         output.print(
           `${toPrintableLine(id)}  ${createdAt.slice(0, 16).replace("T", " ")}  ${title}  ${toPrintableLine(cwd)}`,
