@@ -7,6 +7,7 @@ export type { LocalStatus, RelayStatus, SyncStatus } from "./sync-status.ts";
 export { openWorkspace } from "./workspace.ts";
 export type { SessionHints } from "./workspace-records.ts";
 export type {
+  BranchEvent,
   CreateSessionOptions,
   DeviceIdentity,
   ForkSessionOptions,

@@ -9,10 +9,11 @@ import {
   YjsSessionStorage,
 } from "@coppice/storage-yjs";
 import type * as Y from "yjs";
+import { BranchWatch } from "./branch-watch.ts";
 import type { Replica, ReplicaReader } from "./replica.ts";
 import { SessionCursors } from "./session-cursors.ts";
 import type { SyncStatus } from "./sync-status.ts";
-import type { SessionCursor, SharedSession } from "./workspace-types.ts";
+import type { BranchEvent, SessionCursor, SharedSession } from "./workspace-types.ts";
 
 /** What an open session needs from its workspace. */
 export interface OpenSharedSessionOptions {
@@ -34,6 +35,8 @@ export interface OpenSharedSessionOptions {
   readonly deviceNames: () => ReadonlyMap<string, string>;
   /** Another replica shows itself under this device's id; `isShown` says whether it still does. */
   readonly onSameDevice: (replicaId: string, isShown: () => boolean) => void;
+  /** Other devices have made the session branch. */
+  readonly onBranches: (branches: readonly BranchEvent[]) => void;
   /** The session's own name changed here. */
   readonly onNamed: (name: string | undefined) => void;
   /** The session is being closed; told once. */
@@ -95,6 +98,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   readonly #options: OpenSharedSessionOptions;
   readonly #listeners = new Set<(change: ChangeKind) => void>();
   readonly #cursors: SessionCursors;
+  readonly #branches: BranchWatch;
   readonly #stops: (() => void)[] = [];
   #deviceId: string;
   #keys: readonly RoomKeys[];
@@ -129,8 +133,18 @@ export class OpenedSession implements SharedSession, ReplicaReader {
       onSameDevice: (other) => options.onSameDevice(other, () => this.#showsSameDevice(other)),
       onChange: () => this.#notify("cursors"),
     });
+    this.#branches = new BranchWatch({
+      sessionId: id,
+      storage,
+      isOwnDevice: (other) => other === this.#deviceId || options.formerDeviceIds.includes(other),
+      deviceNames,
+      onBranches: options.onBranches,
+    });
     this.#stops.push(
-      this.storage.subscribe(({ added, remote }) => {
+      this.storage.subscribe((change) => {
+        const { added, remote } = change;
+        // What was there before this device had its place is no news to anybody.
+        if (this.#isSynced) this.#branches.take(change);
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();
         // The room is not quiet yet: the wait begins anew.
         this.#stopSettling();
@@ -244,6 +258,10 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   subscribe(listener: (change: ChangeKind) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void {
+    return this.#branches.subscribe(listener);
   }
 
   async waitUntilSynced(timeoutMs: number): Promise<boolean> {

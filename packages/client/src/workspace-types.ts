@@ -54,6 +54,19 @@ export interface SessionCursor {
   readonly running?: boolean;
 }
 
+/** Another device has added an entry beside one that was there: the session has a branch more. */
+export interface BranchEvent {
+  readonly kind: "branch";
+  readonly sessionId: string;
+  /** The first entry of the branch. */
+  readonly entryId: string;
+  /** What both go on from, `leaf` and `label` records passed over; null: before the first entry. */
+  readonly parentId: string | null;
+  readonly deviceId: string;
+  /** As the workspace knows it at this moment. */
+  readonly deviceName?: string;
+}
+
 /** Where to go on in a session: `own`, `fast-forward` or `latest`, as `@coppice/storage-yjs` describes them. */
 export type ResumePolicy = StorageResumePolicy;
 
@@ -184,6 +197,12 @@ export interface SharedSession {
   status(): SyncStatus;
   /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */
   subscribe(listener: (change: "status" | "cursors" | "entries") => void): () => void;
+  /**
+   * Calls the listener when another device has made the session branch, with all branches of one transaction at once,
+   * also of what it wrote while this device was offline. Not for what was there when this device first got the session,
+   * nor for what another process wrote before this one opened it. Returns the function that stops it.
+   */
+  subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void;
   /** True when the relay's content has arrived within `timeoutMs`; false when not (offline, refused, too slow). */
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
   /** True when nothing is pending at the relay within `timeoutMs`. */
@@ -307,6 +326,8 @@ export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOp
   overallStatus(): SyncStatus;
   /** Calls the listener when the list, the status of the list or of an open session, or the device changes. Returns the function that stops it. */
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void;
+  /** As of a session, for every session that is open. */
+  subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void;
   /** As of a session, for the list: true when what the relay has of it has arrived within `timeoutMs`. */
   waitUntilSynced(timeoutMs: number): Promise<boolean>;
   /** As of a session, for the list: true when nothing of it is pending at the relay within `timeoutMs`. */

@@ -34,6 +34,7 @@ import { nameOf } from "./workspace-listing.ts";
 import { WorkspaceLog } from "./workspace-log.ts";
 import type { SessionHints, WorkspaceRecord } from "./workspace-records.ts";
 import type {
+  BranchEvent,
   CreateSessionOptions,
   DeviceIdentity,
   ForkSessionOptions,
@@ -116,6 +117,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #publicKey: string | undefined;
   #changingIdentity: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
+  readonly #branchListeners = new Set<(branches: readonly BranchEvent[]) => void>();
   /** False while the log is still being read. */
   #isListening = false;
   #closing: Promise<void> | undefined;
@@ -333,6 +335,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return () => this.#listeners.delete(listener);
   }
 
+  subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void {
+    this.#branchListeners.add(listener);
+    return () => this.#branchListeners.delete(listener);
+  }
+
   waitUntilSynced(timeoutMs: number): Promise<boolean> {
     return this.#replica.waitFor(({ relay }) => relay.state === "live", timeoutMs);
   }
@@ -440,6 +447,9 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
         onSameDevice: (replicaId, isShown) => {
           // Where nothing is sealed anybody can show any cursor.
           if (this.#isSealed()) void this.#copyWatch.check(replicaId, isShown);
+        },
+        onBranches: (branches) => {
+          for (const listener of this.#branchListeners) listener(branches);
         },
         onNamed: (name) => this.#listName(sessionId, name),
         onClosing,

@@ -55,6 +55,7 @@ async function open(options: { name?: string; sealed?: boolean; relay?: string |
     cursor: "replica",
     isVisible: true,
     deviceNames: () => new Map(),
+    onBranches: () => undefined,
     onNamed: () => undefined,
     onSameDevice: () => undefined,
     onClosing: () => undefined,

@@ -5,6 +5,7 @@ export type { CursorChange } from "./cursor-board.ts";
 export { CursorBoard, findFollowedCursor } from "./cursor-board.ts";
 export type { OwnLeafStore, StoredLeaf } from "./device-leaf.ts";
 export type { IndexSnapshotStore } from "./index-keeper.ts";
+export type { NewBranch } from "./new-branches.ts";
 export type { PreparedRecord, RecordCodecOptions, RecordContent, RecordPlace, RecordProblem } from "./record-codec.ts";
 export { isNewer, MAX_RECORD_BYTES, RecordCodec } from "./record-codec.ts";
 export type { RecordCrypto } from "./record-crypto.ts";

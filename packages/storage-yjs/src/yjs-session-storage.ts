@@ -17,6 +17,7 @@ import { EntryPayloads } from "./entry-payloads.ts";
 import { IndexKeeper } from "./index-keeper.ts";
 import type { IndexedRecord } from "./index-snapshot.ts";
 import { findFirstClocks, OpenedBefore, openRecords } from "./moved-records.ts";
+import { findNewBranches, type NewBranch } from "./new-branches.ts";
 import { OtherPositions } from "./other-positions.ts";
 import { type IndexedRun, readLogInSlices } from "./read-log-in-slices.ts";
 import { MAX_RECORD_BYTES, type PreparedRecord, RecordCodec, type RecordContent } from "./record-codec.ts";
@@ -328,6 +329,12 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
    */
   planResume(policy: ResumePolicy): ResumePlan {
     return this.#leaf.planResume(policy);
+  }
+
+  /** Which of these entries, that a change has just added, have made the session branch; whoever wrote them. */
+  findNewBranches(addedIds: Iterable<string>): NewBranch[] {
+    const view = { get: (id: string) => this.tree.get(id), childrenOf: (id: string | null) => this.tree.children(id) };
+    return findNewBranches(view, addedIds);
   }
 
   /** The device that wrote an entry; undefined for an unknown id. */
