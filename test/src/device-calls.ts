@@ -25,6 +25,8 @@ export interface DeviceCalls {
   cursors: { ask: { sessionId: string }; answer: { deviceName?: string; leafId: string | null; self: boolean }[] };
   pending: { ask: { sessionId: string }; answer: { pending: number; unsaved: number; relay: string } };
   waitAcknowledged: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
+  /** Deletes the session's room at the relay. */
+  deleteRoom: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
   close: { ask: null; answer: null };
 }
 

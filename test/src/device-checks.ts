@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createCopiedHomeChecks } from "./copied-home-checks.ts";
 import { createHostGoneChecks } from "./host-gone-checks.ts";
 import { writeMadeSession } from "./made-session.ts";
 import type { NetworkCheck } from "./network-lab.ts";
+import { createRestoredRelayChecks } from "./restored-relay-checks.ts";
 import { type PlainSessionFile, readPlainSessionFiles } from "./session-files.ts";
 
 /**
@@ -11,7 +13,11 @@ import { type PlainSessionFile, readPlainSessionFiles } from "./session-files.ts
  * file are appended.
  */
 export function createDeviceChecks(file: PlainSessionFile, count: number): NetworkCheck[] {
-  return [...createHostGoneChecks(file, count)];
+  return [
+    ...createHostGoneChecks(file, count),
+    ...createCopiedHomeChecks(Math.ceil(count / 20)),
+    ...createRestoredRelayChecks(Math.ceil(count / 20)),
+  ];
 }
 
 /** The largest session file of a folder; without one a file of so many entries is made. */

@@ -108,6 +108,9 @@ const handlers: {
   async waitAcknowledged({ sessionId, timeoutMs }) {
     return (await find(sessionId)).waitUntilAcknowledged(timeoutMs);
   },
+  async deleteRoom({ sessionId, timeoutMs }) {
+    return opened().deleteRoom(sessionId, timeoutMs);
+  },
   async close() {
     await workspace?.close();
     await closeStore?.();
