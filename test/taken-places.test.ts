@@ -231,4 +231,31 @@ describe("somebody else's records at the places of ours", () => {
     const other = await openDevice(cleanup, { name: "other", relay: relay.url, store: await makeStore(cleanup) });
     await untilEqual(session, await fetchSession(other, session.id));
   });
+
+  it("[CL40] taken while our record was lost and the next one was not: its acknowledgement covers neither", async () => {
+    const relayStore = await makeStore(cleanup);
+    const { relay, proxy, session, clientId } = await goOffline(relayStore);
+    proxy.isOpen = true;
+    expect(await session.waitUntilAcknowledged(30_000)).toBe(true);
+    // Nothing of what the thief writes is handed on to us.
+    const isPassed = (message: Uint8Array, direction: string): boolean =>
+      direction === "up" || message[0] !== 0 || message[1] !== 2;
+    const lost: number[] = [];
+    proxy.passes = (message, direction) => {
+      const isLost = direction === "up" && message[0] === 0 && message[1] === 2;
+      if (isLost) lost.push(message.length);
+      return !isLost && isPassed(message, direction);
+    };
+    await append(session, "six");
+    const doc = await readRoom(relayStore, session.roomId);
+    await writeAs(clientId, { relay, doc, session, count: 1, hasKey: true });
+    expect(lost.length).toBeGreaterThan(0);
+    proxy.passes = isPassed;
+    const before = await readTexts(session);
+    await append(session, "seven");
+    expect(await session.waitUntilAcknowledged(30_000)).toBe(true);
+    const other = await openDevice(cleanup, { name: "other", relay: relay.url, store: await makeStore(cleanup) });
+    const texts = await untilEqual(session, await fetchSession(other, session.id));
+    for (const text of before) expect(texts).toContain(text);
+  });
 });

@@ -1,5 +1,5 @@
 import type { SessionEntry } from "@coppice/core";
-import { deriveRoomKeys } from "@coppice/storage-yjs";
+import { deriveRoomKeys, RecordCodec } from "@coppice/storage-yjs";
 import {
   type DiskImage,
   type SentMessage,
@@ -19,7 +19,8 @@ import { WireWatch } from "./wire-watch.ts";
 
 const workspaceKey = new Uint8Array(32).fill(7);
 const sessionId = "0195f0a0-0000-7000-8000-000000000001";
-const { roomId: sessionRoom } = deriveRoomKeys(workspaceKey, sessionId);
+const sessionKeys = deriveRoomKeys(workspaceKey, sessionId);
+const { roomId: sessionRoom } = sessionKeys;
 /** Stands in every entry's text, so that it is found wherever something readable leaves a device. */
 const readableWord = "quokka";
 /** Client on the network that is nobody's device. */
@@ -85,6 +86,9 @@ export class SimulatedWorld {
   readonly #kept = new Map<string, string>();
   /** Records (`room/client:clock`) that were durable at the relay at some time. */
   readonly #onceAtRelay = new Set<string>();
+  /** Ids of entries that some device had to write again, because others' records stood at their places. */
+  readonly #writtenAgain = new Set<string>();
+  readonly #codec = new RecordCodec({ sessionId, keys: sessionKeys });
   readonly #fates: PlannedFate[] = [];
   /** Messages with records of the session that were sent, by client. */
   readonly #sentByClient = new Map<string, Uint8Array[]>();
@@ -128,9 +132,12 @@ export class SimulatedWorld {
   async begin(): Promise<void> {
     this.#relay.start();
     for (const device of this.#devices) device.start();
-    await this.#time.advance(100);
-    const creating = this.#devices[0]?.createSession();
-    await this.#time.advance(100);
+    await this.#passUntil(5_000, () => this.#devices.every(({ workspace }) => workspace !== undefined), "all are open");
+    let isCreated = false;
+    const creating = this.#devices[0]?.createSession().then(() => {
+      isCreated = true;
+    });
+    await this.#passUntil(5_000, () => isCreated, "the session is made");
     await creating;
     await this.#passUntil(
       5_000,
@@ -244,8 +251,8 @@ export class SimulatedWorld {
     const positions = new Map(entries.map(({ id }, at) => [id, at]));
     for (const [at, { id, parentId }] of entries.entries()) {
       const parentAt = parentId === null ? undefined : positions.get(parentId);
-      // A record that had to be written again stands behind children that the relay had taken before (SPEC CL42).
-      if (parentAt !== undefined && parentAt > at && this.counts.takenPlaces === 0)
+      // One that had to be written again stands behind children that the relay had taken before (SPEC CL42).
+      if (parentAt !== undefined && parentAt > at && !this.#writtenAgain.has(parentId ?? ""))
         this.#violate(`${device.name} has entry ${id} before its parent`);
     }
     for (const entry of entries) {
@@ -266,7 +273,10 @@ export class SimulatedWorld {
     if (status === undefined) return;
     if (status.relay.state === "refused")
       this.#violate(`${device.name} was refused: ${status.relay.code} ${status.relay.reason}`);
-    if (status.setAside !== undefined) this.counts.givenWay = Math.max(this.counts.givenWay, status.setAside.restored);
+    if (status.setAside !== undefined) {
+      this.counts.givenWay = Math.max(this.counts.givenWay, status.setAside.restored);
+      if (this.counts.takenPlaces === 0) this.#violate(`${device.name} gave way though nobody took a place`);
+    }
     // Records that give way are unsaved at their new places while they still stand in the log at the old ones.
     if (status.pending > 0 || status.unsaved > 0) return;
     const isLive = [...this.#network.connections].some(
@@ -482,9 +492,20 @@ export class SimulatedWorld {
       },
       onViolation: (message) => this.#violate(message),
     });
+    under.disk.onValue = (key, value) => {
+      if (key === `aside/${sessionRoom}` && value !== undefined) this.#noteSetAside(value);
+    };
     this.#devices.push(device);
     this.#deviceDisks.push(under);
     return device;
+  }
+
+  /** Reads what a device sets aside: a version byte, then an update. */
+  #noteSetAside(value: Uint8Array): void {
+    for (const { client, clock, record } of readStructs(value.subarray(1))) {
+      const header = this.#codec.openHeader(record, { clientId: client, clock });
+      if (header.ok) this.#writtenAgain.add(header.value.id);
+    }
   }
 
   #createDisk(crash: (keepsCommit: boolean) => void): DiskUnderTest {

@@ -29,11 +29,7 @@ export type Step = { readonly thenMs: number } & (
       /** The next message of any kind, or the next that carries records. */
       readonly what: "message" | "records";
     }
-  /**
-   * Somebody else puts a record at the next place of the Yjs client id under which this device last wrote. Not drawn at
-   * random yet: when the message with the device's own record was lost and a later one of it is taken behind the other's,
-   * the acknowledgement's check, which is of the last record alone, covers both.
-   */
+  /** Somebody else puts a record at the next place of the Yjs client id under which this device last wrote. */
   | { readonly kind: "take place"; readonly device: number; readonly delayMs: number }
   /** What this device once sent is on the line again, before anything else, when it next connects. */
   | { readonly kind: "replay"; readonly device: number; readonly pick: number }
@@ -131,6 +127,15 @@ const step = fc.oneof(
       device: index,
       direction,
       what: fc.constantFrom("message" as const, "records" as const),
+      thenMs,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("take place" as const),
+      device: index,
+      delayMs: fc.integer({ min: 100, max: 1_500 }),
       thenMs,
     }),
   },

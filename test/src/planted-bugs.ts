@@ -82,7 +82,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
       {
         file: outbox,
-        original: "clock: index.held(client), check: index.checkOf(client) ?? null",
+        original: "clock: index.held(client), check: this.#givesChecks ? index.checkOf(client) : null",
         replacement: "clock: this.#room.accepted(client), check: null",
       },
     ],

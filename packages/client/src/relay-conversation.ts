@@ -1,7 +1,6 @@
 import { SessionError } from "@coppice/core";
 import {
   type AckPair,
-  checkRecord,
   digestStateVector,
   encodeUpdate,
   type Frame,
@@ -13,9 +12,12 @@ import {
 import { sha256 } from "@noble/hashes/sha2.js";
 import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
-import { type ClockVector, isSameBytes, readHeldClocks, readHeldRecord } from "./held-records.ts";
-import { judgeStructs } from "./relay-structs.ts";
+import { type ClockVector, isSameBytes, readHeldClocks } from "./held-records.ts";
+import { type ExpectedCheck, judgeStructs } from "./relay-structs.ts";
 import { planUpload } from "./upload-structs.ts";
+
+/** Of acknowledgements whose checks say nothing of the records before the last one. */
+const firstVersion = 1;
 
 /** What a conversation is about. */
 export interface ConversationSubject {
@@ -62,6 +64,10 @@ export class RelayConversation {
   /** Records that the relay told of and we lack, when last counted, and those we lacked before and have now. */
   #missing = 0;
   #arrived = 0;
+  /** What it said of client ids as far as that is not proven to be so here. */
+  readonly #expectedChecks = new Map<number, ExpectedCheck>();
+  /** As named in our request: a relay of an earlier version refuses it, and its checks are of something else. */
+  #version = protocolVersion;
   #hasAsked = false;
   #hasAnswer = false;
   /** What the relay asked for before it had answered. */
@@ -87,9 +93,13 @@ export class RelayConversation {
     this.progressAt = now;
     this.resentAt = now;
     this.askedAt = now;
-    effects.send({ type: "ackRequest", version: protocolVersion, clients: [] });
+    this.#requestAcks();
     // With nothing to compare the question need not wait for the vector.
     if (subject.countPending() === 0) this.ask();
+  }
+
+  #requestAcks(): void {
+    this.#effects.send({ type: "ackRequest", version: this.#version, clients: [] });
   }
 
   /** True while records are held back whose predecessors have not come, or are not known to be ours. */
@@ -113,7 +123,7 @@ export class RelayConversation {
   resend(): void {
     this.resentAt = Date.now();
     if (!this.#hasAsked) this.ask();
-    else this.#upload(this.#subject.coverage.entries());
+    else this.#upload(this.#subject.coverage.clocks());
   }
 
   /** Asks for all the relay has and we do not, and for what nobody has compared yet. */
@@ -135,6 +145,8 @@ export class RelayConversation {
     const { doc, countPending, countUnsaved } = this.#subject;
     // Equal digests say nothing of an answer that never came, and without one nothing is uploaded.
     const hasDoubt = !this.#hasAnswer || this.isWaiting;
+    // Its word on what it holds was lost on the way.
+    if (this.#expectsWholeVector) this.#requestAcks();
     if (!this.#knowsDigest || hasDoubt || countPending() > 0 || countUnsaved() > 0) {
       this.ask();
       return;
@@ -152,8 +164,16 @@ export class RelayConversation {
     if (!isSameBytes(digest, digestStateVector(readHeldClocks(doc), sha256))) this.ask();
   }
 
-  /** The relay refused something and stays: an earlier version refuses digests. Returns whether that explains it. */
-  takeRefusalOfDigest(): boolean {
+  /**
+   * The relay refused a frame and stays: an earlier version does not know this one's acknowledgements, or digests. Returns
+   * whether that explains it.
+   */
+  takeRefusal(): boolean {
+    if (this.#expectsWholeVector && this.#version > firstVersion) {
+      this.#version = firstVersion;
+      this.#requestAcks();
+      return true;
+    }
     if (this.digestAskedAt === undefined) return false;
     this.digestAskedAt = undefined;
     this.#knowsDigest = false;
@@ -178,7 +198,12 @@ export class RelayConversation {
     if (!parsed.ok) throw new SessionError("unknown", parsed.error);
     if (this.#isOver) return;
     const { structs } = parsed.value;
-    const { fitting, isUnsure, isNews, contested } = judgeStructs(structs, doc, coverage);
+    const { fitting, isUnsure, isNews, contested, disproved } = judgeStructs(
+      structs,
+      doc,
+      coverage,
+      this.#expectedChecks,
+    );
     if (contested.size > 0) {
       this.end();
       this.#effects.contested(contested);
@@ -189,6 +214,11 @@ export class RelayConversation {
     else if (fitting.length > 0) Y.applyUpdate(doc, encodeUpdate(fitting), this);
     if (isNews || fitting.some(({ client, clock }) => clock < Y.getState(doc.store, client)))
       this.fruitlessQuestions = 0;
+    for (const client of disproved) {
+      // Once: after that the records are compared, and they say more than any check.
+      this.#expectedChecks.delete(client);
+      this.#noteRelayClock(client, Y.getState(doc.store, client));
+    }
     if (isStep2) this.#hasAnswer = true;
     if (isStep2 || isUnsure) this.#isUnsure = isUnsure;
     // The question goes by what the relay has, which these records show before it says so.
@@ -223,21 +253,31 @@ export class RelayConversation {
     let isDoubtful = false;
     let isNews = false;
     let isShown = false;
-    for (const pair of pairs) {
-      const verdict = judgePair(pair, doc);
-      if (verdict === "other") {
-        // Where they begin to differ shows when the relay is asked for them.
-        if (pair.clock <= coverage.get(pair.client)) coverage.lower(pair.client, 0);
+    for (const { client, clock, check: given } of pairs) {
+      const check = this.#version === protocolVersion ? given : null;
+      // Whatever it is not known to be the check of yet: it is looked at again when so many records are covered.
+      if (check === null) this.#expectedChecks.delete(client);
+      else this.#expectedChecks.set(client, { clock, check });
+      if (clock > Y.getState(doc.store, client)) {
+        // The relay has more of it than we do. Of an id that only this replica uses, that is not ours.
+        if (isTrusted && client !== doc.clientID) continue;
+        coverage.lower(client, 0);
         isDoubtful = true;
-      } else if (verdict === "same") {
-        isShown ||= pair.clock > 0;
+      } else if (clock === 0 || (clock < coverage.get(client) && !isWhole)) {
+        // Nothing to compare, or said before what we have heard since.
+      } else if (check !== null && coverage.isProof(doc, client, clock, check)) {
+        this.#expectedChecks.delete(client);
+        isShown = true;
         // An answer that says nothing new is a sign of life, not of our records being taken.
-        if (!coverage.raise(pair.client, pair.clock)) continue;
+        if (!coverage.raise(client, clock, check)) continue;
         this.progressAt = Date.now();
         isNews = true;
-      } else if (!isTrusted || pair.client === doc.clientID) {
-        // The relay has more of it than we do. Of an id that only this replica uses, that is not ours.
-        coverage.lower(pair.client, 0);
+      } else if (check !== null || !isTrusted || clock > coverage.get(client)) {
+        // Which records differ, or whether any do, shows when the relay is asked for them.
+        if (clock <= coverage.get(client)) {
+          coverage.lower(client, 0);
+          this.#expectedChecks.delete(client);
+        }
         isDoubtful = true;
       }
     }
@@ -312,18 +352,6 @@ export class RelayConversation {
   #sendHeldBack(): void {
     if (!this.#hasHeldBack || !this.#hasAnswer) return;
     this.#hasHeldBack = false;
-    this.#upload(this.#subject.coverage.entries());
+    this.#upload(this.#subject.coverage.clocks());
   }
-}
-
-/**
- * Whether the relay's last record of a client id is ours; `unknown` where it has more than we do. A relay of an earlier
- * version sends no check: its word alone is believed, as it was then (SPEC CL40).
- */
-function judgePair({ client, clock, check }: AckPair, doc: Y.Doc): "same" | "other" | "unknown" {
-  if (clock === 0) return "same";
-  if (clock > Y.getState(doc.store, client)) return "unknown";
-  const held = readHeldRecord(doc, client, clock - 1);
-  if (check === null || held === undefined) return "same";
-  return isSameBytes(check, checkRecord(held.record, sha256)) ? "same" : "other";
 }

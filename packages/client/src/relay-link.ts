@@ -236,7 +236,7 @@ export class RelayLink {
         this.#refuse(closeCodes.forbidden, frame.reason);
         return;
       case "refused":
-        if (frame.code === closeCodes.unknownFrame && this.#conversation?.takeRefusalOfDigest() === true) return;
+        if (frame.code === closeCodes.unknownFrame && this.#conversation?.takeRefusal() === true) return;
         // Something we sent was not taken and the connection stays: what it was stays pending, and that shows.
         this.#options.onEvent({ type: "notice", code: frame.code, reason: frame.reason });
         return;

@@ -1,7 +1,7 @@
 import type { Struct, StructId } from "@coppice/wire";
 import * as Y from "yjs";
 import type { Coverage } from "./coverage.ts";
-import { type ClockVector, isSameRecord, readHeldRecord } from "./held-records.ts";
+import { type ClockVector, isSameBytes, isSameRecord, readHeldRecord } from "./held-records.ts";
 
 /** What records from the relay mean for the document. */
 export interface JudgedStructs {
@@ -13,6 +13,15 @@ export interface JudgedStructs {
   readonly isNews: boolean;
   /** First clock, by client id, at which the relay has another record than we do. */
   readonly contested: ClockVector;
+  /** Client ids whose covered records turn out not to be the relay's. They are not covered any more. */
+  readonly disproved: readonly number[];
+}
+
+/** What the relay has said of a client id of which it holds more than we do. */
+export interface ExpectedCheck {
+  /** The check is of so many records. */
+  readonly clock: number;
+  readonly check: Uint8Array;
 }
 
 /**
@@ -23,13 +32,25 @@ export interface JudgedStructs {
  * and be written again before the entries that the relay has there arrive.
  *
  * @param structs clocks of one client ascending, as `parseUpdate` gives them
+ * @param expected by client id; looked at when the records it speaks of are covered
  */
-export function judgeStructs(structs: readonly Struct[], doc: Y.Doc, coverage: Coverage): JudgedStructs {
+export function judgeStructs(
+  structs: readonly Struct[],
+  doc: Y.Doc,
+  coverage: Coverage,
+  expected: ReadonlyMap<number, ExpectedCheck> = new Map(),
+): JudgedStructs {
   const contested = new Map<number, number>();
   const news: Struct[] = [];
+  const disproved: number[] = [];
   let isNews = false;
-  const cover = ({ client, clock }: StructId): void => {
-    if (coverage.get(client) === clock && coverage.raise(client, clock + 1)) isNews = true;
+  const cover = (struct: Struct): void => {
+    if (!coverage.raiseBy(struct, doc)) return;
+    isNews = true;
+    const { client, clock } = struct;
+    const ours = coverage.checkOf(client);
+    const theirs = expected.get(client);
+    if (theirs?.clock === clock + 1 && ours && !isSameBytes(ours, theirs.check)) disproved.push(client);
   };
   for (const struct of structs) {
     const { client, clock } = struct;
@@ -42,7 +63,8 @@ export function judgeStructs(structs: readonly Struct[], doc: Y.Doc, coverage: C
   const leftOutFrom = findDoubtful(news, doc, coverage);
   const fitting = news.filter(({ client, clock }) => !contested.has(client) && !isFrom(leftOutFrom, { client, clock }));
   for (const struct of fitting) cover(struct);
-  return { fitting, isUnsure: leftOutFrom.size > 0, isNews, contested };
+  for (const client of disproved) coverage.lower(client, 0);
+  return { fitting, isUnsure: leftOutFrom.size > 0 || disproved.length > 0, isNews, contested, disproved };
 }
 
 /** First clock, by client id, of records that stand behind or on places which are held here and not compared. */

@@ -1,6 +1,6 @@
 import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import type { ArrivalOrder, LogRecord } from "@coppice/storage-yjs";
-import { closeCodes, type Struct } from "@coppice/wire";
+import { closeCodes, type Sha256, type Struct } from "@coppice/wire";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { applyStoredUpdate } from "./apply-stored-update.ts";
@@ -31,6 +31,8 @@ export interface OpenReplicaOptions {
   readonly endWaitsWhenUnreachable?: boolean;
   /** This device's durable values: where records are set aside (SPEC CL42). Absent: contested history is final. */
   readonly values?: Pick<UpdateStore, "readValue" | "writeValue"> | undefined;
+  /** Hashes the records that acknowledgements speak of. Default: one that runs everywhere. */
+  readonly sha256?: Sha256 | undefined;
   /** Yjs client id to begin with; default a random one. Taken only while the log holds no record of it. */
   readonly clientId?: number | undefined;
 }
@@ -112,7 +114,7 @@ export class Replica {
         ArrivalKeeper.open(options.arrivals),
       ]);
       const setAside = await SetAsideKeeper.open(options);
-      replica = new Replica(options, decodeCoverage(coverage), arrivals, setAside);
+      replica = new Replica(options, decodeCoverage(coverage, options.sha256), arrivals, setAside);
       arrivals.forget(setAside.firstClocks);
       arrivals.follow(replica.#doc);
       await replica.#pull();

@@ -86,6 +86,7 @@ async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<
     values: options.store,
     relay: options.relay,
     webSocket: options.webSocket,
+    sha256: options.crypto?.sha256,
     timings: options.timings,
     endWaitsWhenUnreachable: options.endWaitsWhenUnreachable ?? false,
   });

@@ -1,5 +1,8 @@
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { describe, expect, it } from "vitest";
+import * as Y from "yjs";
 import { Coverage, decodeCoverage, encodeCoverage } from "../src/coverage.ts";
+import { pairOf } from "./ack-pairs.ts";
 
 describe("Coverage", () => {
   it("[CL5] counts what the relay is not known to hold, whichever client id wrote it", () => {
@@ -38,16 +41,45 @@ describe("Coverage", () => {
     expect([1, 2, 3].map((client) => coverage.get(client))).toEqual([2, 4, 0]);
   });
 
-  it("[CL40] is read back as written; what is no coverage is none", () => {
+  it("[CL40] is read back as written, checks included; what is no coverage is none", () => {
     const coverage = new Coverage(
       new Map([
         [4_294_967_295, 70_000],
         [2, 1],
       ]),
     );
+    const check = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+    coverage.raise(3, 5, check);
     const bytes = encodeCoverage(coverage);
-    expect(decodeCoverage(bytes).entries()).toEqual(coverage.entries());
-    expect(decodeCoverage(bytes.subarray(0, bytes.length - 1)).entries().size).toBe(0);
-    expect(decodeCoverage(undefined).entries().size).toBe(0);
+    const again = decodeCoverage(bytes);
+    expect(again.clocks()).toEqual(coverage.clocks());
+    expect(again.checkOf(3)).toEqual(check);
+    expect(again.checkOf(2)).toBeUndefined();
+    for (let length = 0; length < bytes.length; length += 1)
+      expect(decodeCoverage(bytes.subarray(0, length)).clocks().size).toBe(0);
+    expect(decodeCoverage(Uint8Array.of(...bytes, 0)).clocks().size).toBe(0);
+    expect(decodeCoverage(undefined).clocks().size).toBe(0);
+  });
+
+  it("[CL40] only what was covered is hashed again, and a kept check that is wrong proves and refutes nothing", () => {
+    const doc = new Y.Doc();
+    doc.clientID = 7;
+    for (const byte of [1, 2, 3, 4]) doc.getArray("entries").push([Uint8Array.of(byte)]);
+    const checkOf = (clock: number): Uint8Array => pairOf(doc, 7, clock).check ?? new Uint8Array(8);
+    let hashed = 0;
+    const sha256 = (bytes: Uint8Array): Uint8Array => {
+      hashed += 1;
+      return nobleSha256(bytes);
+    };
+    const check = checkOf(4);
+    const coverage = new Coverage(new Map(), sha256);
+    expect(coverage.isProof(doc, 7, 3, checkOf(3))).toBe(true);
+    coverage.raise(7, 3, checkOf(3));
+    hashed = 0;
+    expect(coverage.isProof(doc, 7, 4, check)).toBe(true);
+    expect(hashed).toBe(1);
+    coverage.raise(7, 3, new Uint8Array(8).fill(9));
+    expect(coverage.isProof(doc, 7, 4, check)).toBe(true);
+    expect(coverage.isProof(doc, 7, 4, checkOf(3))).toBe(false);
   });
 });

@@ -1,21 +1,17 @@
-import { type AckPair, checkRecord, digestStateVector, encodeUpdate, type Frame } from "@coppice/wire";
+import { digestStateVector, encodeUpdate, type Frame, protocolVersion } from "@coppice/wire";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { describe, expect, it } from "vitest";
 import * as Y from "yjs";
 import { Coverage } from "../src/coverage.ts";
 import { type ClockVector, readHeldClocks } from "../src/held-records.ts";
 import { RelayConversation } from "../src/relay-conversation.ts";
+import { pairOf } from "./ack-pairs.ts";
 
 function makeDoc(client: number, ...bytes: number[]): Y.Doc {
   const doc = new Y.Doc();
   doc.clientID = client;
   for (const byte of bytes) doc.getArray("entries").push([Uint8Array.of(byte)]);
   return doc;
-}
-
-function pairOf(doc: Y.Doc, client: number, clock: number): AckPair {
-  const record = doc.getArray<Uint8Array>("entries").get(clock - 1);
-  return { client, clock, check: checkRecord(record, sha256) };
 }
 
 function talk(doc: Y.Doc, covered: ClockVector = new Map()) {
@@ -98,10 +94,65 @@ describe("RelayConversation", () => {
     expect(questions().at(-1)?.get(7)).toBe(0);
   });
 
-  it("[CL40] a relay of an earlier version, which sends no checks, is believed as far as we hold records", () => {
+  it("[CL40] another's record before our last one shows, though the relay's last one is ours", () => {
     const doc = makeDoc(7, 1, 2, 3);
-    const { conversation, pending } = talk(doc);
-    conversation.takeAck([{ client: 7, clock: 2, check: null }]);
+    const relay = makeDoc(7, 1, 9, 3);
+    const { conversation, pending, questions, contested } = talk(doc, new Map([[7, 1]]));
+    conversation.takeAck([pairOf(relay, 7, 3)]);
+    expect(pending()).toBe(2);
+    expect(questions()).toEqual([new Map([[7, 1]])]);
+    conversation.takeUpdate(updateOf(relay, new Map([[7, 1]])), true);
+    expect(contested).toEqual([new Map([[7, 1]])]);
+  });
+
+  it("[CL40] the same record behind another one is told from ours by the check as well", () => {
+    const ours = makeDoc(5, 6);
+    ours.clientID = 7;
+    ours.getArray("entries").push([Uint8Array.of(1)]);
+    const { conversation, pending } = talk(ours, new Map([[5, 1]]));
+    conversation.takeAck([pairOf(ours, 5, 1), pairOf(makeDoc(7, 1), 7, 1)]);
+    expect(pending()).toBe(1);
+  });
+
+  it("[CL40] what covered records of an id turn out to be is found when the relay's further ones come", () => {
+    const doc = makeDoc(7, 1, 2, 3);
+    doc.clientID = 9;
+    const relay = makeDoc(7, 1, 9, 3, 4);
+    const { conversation, pending, questions, contested } = talk(doc, new Map([[7, 3]]));
+    conversation.takeAck([pairOf(relay, 7, 4)]);
+    expect(pending()).toBe(0);
+    conversation.takeUpdate(updateOf(relay, new Map([[7, 3]])), true);
+    expect(pending()).toBe(4);
+    expect(questions().at(-1)).toEqual(new Map([[7, 0]]));
+    conversation.takeUpdate(updateOf(relay), true);
+    expect(contested).toEqual([new Map([[7, 1]])]);
+  });
+
+  it("[CL40] a relay whose checks are wrong is asked once; the records themselves decide", () => {
+    const doc = makeDoc(7, 1, 2);
+    doc.clientID = 9;
+    const relay = makeDoc(7, 1, 2, 3);
+    const { conversation, pending, questions, claims } = talk(doc, new Map([[7, 2]]));
+    conversation.takeAck([{ client: 7, clock: 3, check: new Uint8Array(8).fill(1) }]);
+    conversation.takeUpdate(updateOf(relay, new Map([[7, 2]])), true);
+    expect(questions()).toEqual([new Map([[7, 2]]), new Map([[7, 0]])]);
+    conversation.takeUpdate(updateOf(relay), true);
+    expect(pending()).toBe(0);
+    expect(questions()).toHaveLength(2);
+    expect(claims.at(-1)).toBe(true);
+  });
+
+  it("[CL70] a relay of an earlier version, whose checks prove less, is asked for the records instead", () => {
+    const doc = makeDoc(7, 1, 2, 3);
+    const { conversation, pending, sent, questions } = talk(doc);
+    expect(conversation.takeRefusal()).toBe(true);
+    const versions = sent.flatMap((frame) => (frame.type === "ackRequest" ? [frame.version] : []));
+    expect(versions).toEqual([protocolVersion, 1]);
+    expect(conversation.takeRefusal()).toBe(false);
+    conversation.takeAck([pairOf(doc, 7, 2)]);
+    expect(pending()).toBe(3);
+    expect(questions()).toEqual([new Map([[7, 0]])]);
+    conversation.takeUpdate(updateOf(makeDoc(7, 1, 2)), true);
     expect(pending()).toBe(1);
   });
 
@@ -249,13 +300,14 @@ describe("RelayConversation", () => {
 
   it("[CL43] a relay that does not know digests is asked by the vector from then on", () => {
     const { conversation, questions, sent } = talk(makeDoc(7));
+    conversation.takeAck([]);
     conversation.takeUpdate(encodeUpdate([]), true);
     conversation.compare();
-    expect(conversation.takeRefusalOfDigest()).toBe(true);
+    expect(conversation.takeRefusal()).toBe(true);
     conversation.compare();
     expect(questions()).toHaveLength(3);
     expect(sent.filter(({ type }) => type === "digest")).toHaveLength(1);
-    expect(conversation.takeRefusalOfDigest()).toBe(false);
+    expect(conversation.takeRefusal()).toBe(false);
   });
 
   it("[CL43] what is missing is asked for once until something has come", () => {

@@ -5,6 +5,7 @@ import * as Y from "yjs";
 import { Replica } from "../src/replica.ts";
 import type { SyncStatus } from "../src/sync-status.ts";
 import type { RelayLinkTimings, WebSocketConstructor } from "../src/workspace-types.ts";
+import { pairOf } from "./ack-pairs.ts";
 import { PlainLog } from "./plain-log.ts";
 import { answerWithoutAcks, type RawRelay, startRawRelay } from "./raw-relay.ts";
 
@@ -92,7 +93,7 @@ describe("Replica", () => {
     let remembers = true;
     const relay = await openRelay((frame, answer) => {
       if (frame.type === "ackRequest")
-        answer({ type: "ack", pairs: remembers ? [{ client: replica.doc.clientID, clock: 2, check: null }] : [] });
+        answer({ type: "ack", pairs: remembers ? [pairOf(replica.doc, replica.doc.clientID, 2)] : [] });
       if (frame.type === "syncStep1") answer({ type: "syncStep2", update: encodeUpdate([]) });
     });
     const replica = await openReplica(relay);

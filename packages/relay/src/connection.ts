@@ -237,7 +237,8 @@ export class Connection implements RoomMember {
       this.#notify("tooManyClients", `acknowledgements can be asked for ${maxClientsPerUpdate} clients at most`);
     } else {
       this.#namedClients = new Set(clients);
-      this.#outbox?.answerAckRequest(clients.length === 0 ? room.log.index.clients() : clients);
+      const asked = clients.length === 0 ? room.log.index.clients() : clients;
+      this.#outbox?.answerAckRequest(asked, version >= protocolVersion);
     }
   }
 

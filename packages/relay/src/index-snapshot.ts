@@ -8,7 +8,7 @@ import { RoomIndex } from "./room-index.ts";
 export const indexSnapshotName = "relay-index";
 
 /** Raised when the layout changes; a snapshot of another version is as good as none. */
-const snapshotVersion = 3;
+const snapshotVersion = 4;
 
 const checkBytes = 8;
 
@@ -23,7 +23,7 @@ export interface IndexSnapshot {
 
 /**
  * Encodes an index, so that a large room need not be read as a whole before its first answer. Version, position,
- * number of clients; per client its id, number of structs, check of the last one (8 raw bytes), number of stored updates, and of each of those the
+ * number of clients; per client its id, number of structs, their check (8 raw bytes), number of stored updates, and of each of those the
  * differences of first clock and position to the one before; then the number of stored updates, and of each the
  * difference of its position to the one before, and its bytes. Varuints otherwise: a byte or two per number in a busy log.
  */
@@ -35,7 +35,7 @@ export function encodeIndexSnapshot({ index, upTo, sizes }: IndexSnapshot): Uint
   for (const { client, held, check, clocks, seqs } of index.entries()) {
     writeVarUint(encoder, client);
     writeVarUint(encoder, held);
-    writeUint8Array(encoder, check);
+    writeUint8Array(encoder, check ?? new Uint8Array(checkBytes));
     writeVarUint(encoder, seqs.length);
     for (let i = 0; i < seqs.length; i += 1) {
       writeVarUint(encoder, (clocks[i] as number) - (clocks[i - 1] ?? 0));

@@ -25,6 +25,7 @@ export class Outbox {
   readonly #acksDue = new Set<number>();
   readonly #cursorsDue = new Set<number>();
   #isAckAnswerDue = false;
+  #givesChecks = false;
   #isDigestDue = false;
   #isMissingAsked = false;
   #isReading = false;
@@ -69,9 +70,13 @@ export class Outbox {
     for (const client of clients) this.#acksDue.add(client);
   }
 
-  /** Answers a request for acknowledgements, also when there is nothing to acknowledge. */
-  answerAckRequest(clients: Iterable<number>): void {
+  /**
+   * Answers a request for acknowledgements, also when there is nothing to acknowledge. `givesChecks`: from now on with
+   * checks, for a client that knows what they are of.
+   */
+  answerAckRequest(clients: Iterable<number>, givesChecks: boolean): void {
     this.#isAckAnswerDue = true;
+    this.#givesChecks = givesChecks;
     this.acknowledge(clients);
     this.flush();
   }
@@ -161,7 +166,7 @@ export class Outbox {
     const pairs: AckPair[] = [];
     const { index } = this.#room.log;
     for (const client of this.#acksDue) {
-      pairs.push({ client, clock: index.held(client), check: index.checkOf(client) ?? null });
+      pairs.push({ client, clock: index.held(client), check: this.#givesChecks ? index.checkOf(client) : null });
     }
     this.#acksDue.clear();
     this.#isAckAnswerDue = false;

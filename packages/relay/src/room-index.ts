@@ -1,4 +1,4 @@
-import { checkRecord, type StateVector, type Struct } from "@coppice/wire";
+import { extendCheck, type StateVector, type Struct } from "@coppice/wire";
 import type { MergeRange } from "./plan-merge.ts";
 import { sha256 } from "./sha256.ts";
 
@@ -6,18 +6,16 @@ import { sha256 } from "./sha256.ts";
 export interface ClientIndex {
   /** Number of structs held. */
   held: number;
-  /** Check of the last of them. */
-  check: Uint8Array;
+  /** Check of all of them. */
+  check: Uint8Array | null;
   readonly clocks: number[];
   readonly seqs: number[];
 }
 
-const noCheck = new Uint8Array(8);
-
 /**
  * What of a room is durable and which stored update holds it: the state vector, and for every struct a position in
- * the log. In memory two numbers per client and stored update, and per client the check of
- * its last struct (a record that was read for it would keep a whole chunk alive).
+ * the log. In memory two numbers per client and stored update, and per client one check,
+ * which grows with each struct: records are hashed once, and never read again for it.
  */
 export class RoomIndex {
   readonly #clients = new Map<number, ClientIndex>();
@@ -27,9 +25,9 @@ export class RoomIndex {
     return this.#clients.get(client)?.held ?? 0;
   }
 
-  /** Check of a client's last struct; undefined when it has none. */
-  checkOf(client: number): Uint8Array | undefined {
-    return this.#clients.get(client)?.check;
+  /** Check of all of a client's structs; null when it has none. */
+  checkOf(client: number): Uint8Array | null {
+    return this.#clients.get(client)?.check ?? null;
   }
 
   /** Clients that have at least one struct. */
@@ -67,21 +65,19 @@ export class RoomIndex {
 
   /** Notes that the stored update `seq` holds these structs. Positions only grow, clocks are contiguous per client. */
   add(seq: number, structs: readonly Struct[]): void {
-    const lastRecords = new Map<ClientIndex, Uint8Array>();
-    for (const { client, clock, record } of structs) {
+    for (const { client, clock, encoded } of structs) {
       let entry = this.#clients.get(client);
       if (entry === undefined) {
-        entry = { held: 0, check: noCheck, clocks: [], seqs: [] };
+        entry = { held: 0, check: null, clocks: [], seqs: [] };
         this.#clients.set(client, entry);
       }
       if (clock !== entry.held) throw new Error(`clock ${clock} of client ${client} does not follow ${entry.held}`);
       entry.held += 1;
-      lastRecords.set(entry, record);
+      entry.check = extendCheck(entry.check, encoded, sha256);
       if (entry.seqs.at(-1) === seq) continue;
       entry.clocks.push(clock);
       entry.seqs.push(seq);
     }
-    for (const [entry, record] of lastRecords) entry.check = checkRecord(record, sha256);
   }
 
   /** Position at which a struct was stored, or undefined when it is not held. */

@@ -1,5 +1,6 @@
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { randomBytes } from "@noble/ciphers/utils.js";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { deflateSync, inflateSync } from "fflate";
 
 /** Bytes of an XChaCha20-Poly1305 nonce. Long enough to be drawn at random for every sealed part. */
@@ -26,11 +27,14 @@ export interface RecordCrypto {
    * behind the stream. Never takes memory for more than `size`.
    */
   inflate(bytes: Uint8Array, size: number, dictionary?: Uint8Array): Uint8Array | undefined;
+  /** SHA-256: 32 bytes. */
+  sha256(bytes: Uint8Array): Uint8Array;
 }
 
-/** The port filled with @noble/ciphers and fflate: runs everywhere, no native code. */
+/** The port filled with @noble/ciphers, @noble/hashes and fflate: runs everywhere, no native code. */
 export const pureRecordCrypto: RecordCrypto = {
   randomBytes: (length) => randomBytes(length),
+  sha256: (bytes) => sha256(bytes),
   seal: (key, nonce, plaintext, associatedData) => xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext),
   open(key, nonce, sealed, associatedData) {
     if (sealed.length < TAG_BYTES) return undefined;

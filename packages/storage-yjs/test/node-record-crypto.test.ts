@@ -103,6 +103,14 @@ describe.each(cryptos)("the %s crypto", (_, own, other) => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
   });
 
+  test("[RC14] hashes as the other does", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(hexOf(own.sha256(text))).toBe(hexOf(other.sha256(text)));
+      }),
+    );
+  });
+
   test("[RC14] gives bytes of its own, as Yjs takes them", () => {
     const [key, nonce, text] = [testKey(), testKey().subarray(0, 24), testKey(9)];
     const sealed = own.seal(key, nonce, text, text);
@@ -113,6 +121,7 @@ describe.each(cryptos)("the %s crypto", (_, own, other) => {
       own.open(key, nonce, sealed, text),
       deflated,
       own.inflate(deflated, text.length),
+      own.sha256(text),
     ]) {
       expect(result?.constructor).toBe(Uint8Array);
       // Not a view into a pool that others write to.

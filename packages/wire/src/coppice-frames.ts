@@ -9,8 +9,8 @@ export interface AckPair {
   /** Number of that client's structs that are durable at the relay (so the clock of the first one that is not). */
   readonly clock: number;
   /**
-   * The first 8 bytes of SHA-256 of the record at `clock - 1` (`checkRecord`), or null when the relay does not say.
-   * Eight zero bytes on the wire.
+   * Check of these structs (`extendCheck`), or null when there are none or the relay does not say. Eight zero bytes on
+   * the wire.
    */
   readonly check: Uint8Array | null;
 }

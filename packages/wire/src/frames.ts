@@ -14,8 +14,11 @@ import { encodeExactly, varUintBytes } from "./exact-encoder.ts";
 import { maxAwarenessFrameBytes, maxDraftBytes, maxFrameBytes } from "./limits.ts";
 import { encodeStateVector, readStateVector, type StateVector } from "./state-vector.ts";
 
-/** The version a client names in its `ackRequest`. A relay refuses a greater one than its own. */
-export const protocolVersion = 1;
+/**
+ * The version a client names in its `ackRequest`. A relay refuses a greater one than its own. In version 1 a check was
+ * of one record alone, and said nothing of those before it.
+ */
+export const protocolVersion = 2;
 
 /**
  * A message of the protocol: those of y-websocket (`syncStep1` to `queryAwareness`) and, under one message number of

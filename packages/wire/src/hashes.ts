@@ -13,9 +13,18 @@ const shortHashBytes = 8;
 const roomIdBytes = 16;
 const roomIdLabel = "coppice v1 room id\0";
 
-/** The check of an `ack` pair: the first 8 bytes of SHA-256 of the record's bytes as they stand in the update. */
-export function checkRecord(record: Uint8Array, sha256: Sha256): Uint8Array {
-  return shorten(sha256(record));
+/**
+ * The check of an `ack` pair: a hash of all of a client's structs up to the last one, so that two holders with equal
+ * checks hold the same records there behind the same origins. Made struct by struct: the first 8 bytes of SHA-256 of the
+ * check of those before and the struct's bytes as the grammar writes them (`Struct.encoded`).
+ *
+ * @param before check of the structs before this one; null: it is the client's first
+ */
+export function extendCheck(before: Uint8Array | null, encoded: Uint8Array, sha256: Sha256): Uint8Array {
+  const hashed = new Uint8Array(shortHashBytes + encoded.length);
+  if (before !== null) hashed.set(before);
+  hashed.set(encoded, shortHashBytes);
+  return shorten(sha256(hashed));
 }
 
 /**

@@ -8,7 +8,7 @@ export type { AckPair, CoppiceFrame } from "./coppice-frames.ts";
 export type { Frame, FrameError } from "./frames.ts";
 export { encodeFrame, parseFrame, protocolVersion } from "./frames.ts";
 export type { Sha256 } from "./hashes.ts";
-export { checkRecord, deriveRoomId, digestStateVector } from "./hashes.ts";
+export { deriveRoomId, digestStateVector, extendCheck } from "./hashes.ts";
 export type { UpdateLimits } from "./limits.ts";
 export {
   maxAwarenessClock,
@@ -26,4 +26,4 @@ export type { RoomHead } from "./room-heads.ts";
 export type { StateVector } from "./state-vector.ts";
 export { encodeStateVector } from "./state-vector.ts";
 export type { ParsedUpdate, Struct, StructId, UpdateOffence } from "./update-grammar.ts";
-export { encodeUpdate, parseUpdate, rootTypeName } from "./update-grammar.ts";
+export { encodeStruct, encodeUpdate, parseUpdate, rootTypeName } from "./update-grammar.ts";

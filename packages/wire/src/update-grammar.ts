@@ -1,5 +1,14 @@
 import type { Result } from "@coppice/core";
-import { type Encoder, writeUint8, writeUint8Array, writeVarUint } from "lib0/encoding";
+import {
+  createEncoder,
+  type Encoder,
+  toUint8Array,
+  writeUint8,
+  writeUint8Array,
+  writeVarString,
+  writeVarUint,
+  writeVarUint8Array,
+} from "lib0/encoding";
 import { ByteReader } from "./byte-reader.ts";
 import { encodeExactly, varUintBytes } from "./exact-encoder.ts";
 import { protocolLimits, type UpdateLimits } from "./limits.ts";
@@ -204,6 +213,22 @@ export function encodeUpdate(structs: readonly Struct[]): Uint8Array {
     for (const section of sections) writeSection(encoder, section);
     writeVarUint(encoder, noDeletes);
   });
+}
+
+/** The bytes of one struct, as `Struct.encoded` has them. */
+export function encodeStruct({ origin, record }: Pick<Struct, "origin" | "record">): Uint8Array {
+  const encoder = createEncoder();
+  if (origin === null) {
+    writeUint8(encoder, infoWithoutOrigin);
+    writeVarUint(encoder, parentIsNamed);
+    writeVarString(encoder, rootTypeName);
+  } else {
+    writeUint8(encoder, infoWithOrigin);
+    writeVarUint(encoder, origin.client);
+    writeVarUint(encoder, origin.clock);
+  }
+  writeVarUint8Array(encoder, record);
+  return toUint8Array(encoder);
 }
 
 /** The structs of one client, ready to be written. */

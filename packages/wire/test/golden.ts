@@ -36,7 +36,7 @@ export const goldenUpdates = readJson("updates.json") as {
 };
 
 export const goldenHashes = readJson("hashes.json") as {
-  readonly checks: ReadonlyArray<{ readonly record: string; readonly check: string }>;
+  readonly checks: ReadonlyArray<{ readonly structs: readonly string[]; readonly check: string | null }>;
   readonly digests: ReadonlyArray<{ readonly stateVector: Array<[number, number]>; readonly digest: string }>;
   readonly rooms: ReadonlyArray<{ readonly secret: string; readonly room: string }>;
 };

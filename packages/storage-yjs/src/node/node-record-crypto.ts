@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, randomFillSync } from "node:crypto";
 import { deflateRawSync, type InflateRaw, inflateRawSync, type ZlibOptions } from "node:zlib";
 import { hchacha } from "@noble/ciphers/chacha.js";
 import { NONCE_BYTES, type RecordCrypto, TAG_BYTES } from "../record-crypto.ts";
@@ -22,6 +22,7 @@ const sigmaWords = Uint32Array.of(0x61707865, 0x3320646e, 0x79622d32, 0x6b206574
 /** The port filled with OpenSSL and zlib as Node has them: the same sealed bytes as the pure one, in a third of the time. */
 export const nodeRecordCrypto: RecordCrypto = {
   randomBytes: (length) => randomFillSync(new Uint8Array(length)),
+  sha256: (bytes) => new Uint8Array(hash("sha256", bytes, "buffer")),
   seal(key, nonce, plaintext, associatedData) {
     const cipher = createCipheriv(CIPHER, deriveSubkey(key, nonce), toCipherNonce(nonce), { authTagLength: TAG_BYTES });
     cipher.setAAD(associatedData, { plaintextLength: plaintext.length });

@@ -53,6 +53,8 @@ export class SimulatedDisk {
   onDurable: ((log: string, updates: readonly StoredUpdate[]) => void) | undefined;
   /** Called after updates of a log were replaced by a merged one. */
   onReplaced: ((log: string) => void) | undefined;
+  /** Told of a value of the store when it has become durable; undefined: it has gone. */
+  onValue: ((key: string, value: Uint8Array | undefined) => void) | undefined;
   readonly #options: SimulatedDiskOptions;
   #logs = new Map<string, LogImage>();
   #values = new Map<string, Uint8Array>();
@@ -273,6 +275,7 @@ class SimulatedStore implements UpdateStore {
     await this.#process.write(undefined, false, () => {
       if (copy === undefined) this.#disk.values.delete(key);
       else this.#disk.values.set(key, copy);
+      this.#disk.onValue?.(key, copy);
     });
   }
 
