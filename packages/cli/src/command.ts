@@ -18,8 +18,8 @@ export interface CommandContext {
   /** Absolute path of the home in force; may not exist. */
   readonly homeFolder: string;
   readonly offline: boolean;
-  /** Standard input. */
-  readonly stdin: AsyncIterable<Uint8Array>;
+  /** Standard input; `isTTY` when somebody sits there who can be asked. */
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
   /** The environment variables of whoever called. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /**

@@ -68,9 +68,16 @@ export function toDeviceReference(author: { deviceId: string; deviceName?: strin
 /** A line of `sessions`. */
 export function toListedSession(
   session: WorkspaceSession,
-): SessionReference & { createdAt: string; cwd?: string; roomId: string } {
-  const { createdAt, cwd, roomId } = session;
-  return { ...toSessionReference(session), createdAt, ...(cwd === undefined ? {} : { cwd }), roomId };
+): SessionReference & { createdAt: string; cwd?: string; roomId: string; archived?: true; parentSession?: string } {
+  const { createdAt, cwd, roomId, archived, parentSession } = session;
+  return {
+    ...toSessionReference(session),
+    createdAt,
+    ...(cwd === undefined ? {} : { cwd }),
+    roomId,
+    ...(archived ? { archived } : {}),
+    ...(parentSession === undefined ? {} : { parentSession }),
+  };
 }
 
 /** The status part of a shape. */

@@ -71,23 +71,27 @@ export async function withHome<Value>(
 }
 
 /**
+ * Finds the session a text names. One this device has not heard of yet is looked for once more when the relay has
+ * answered. Throws as `resolveReference`.
+ */
+export async function resolveSession({ workspace }: OpenHome, reference: string): Promise<WorkspaceSession> {
+  const resolve = (): WorkspaceSession =>
+    resolveReference(workspace.listSessions(), reference, "session", "`coppice sessions` lists them");
+  try {
+    return resolve();
+  } catch (error) {
+    if (!(error instanceof SessionError) || !(await workspace.waitUntilSynced(relayWaitMs))) throw error;
+    return resolve();
+  }
+}
+
+/**
  * Finds the session a text names and opens it with what the relay has, as far as that arrives in time. A session this
  * device has not heard of yet is looked for once more when the relay has answered. Throws as `resolveReference`.
  */
-export async function findSession(
-  { home, workspace }: OpenHome,
-  reference: string,
-  context: CommandContext,
-): Promise<FoundSession> {
-  const resolve = (): WorkspaceSession =>
-    resolveReference(workspace.listSessions(), reference, "session", "`coppice sessions` lists them");
-  let listed: WorkspaceSession;
-  try {
-    listed = resolve();
-  } catch (error) {
-    if (!(error instanceof SessionError) || !(await workspace.waitUntilSynced(relayWaitMs))) throw error;
-    listed = resolve();
-  }
+export async function findSession(opened: OpenHome, reference: string, context: CommandContext): Promise<FoundSession> {
+  const { home, workspace } = opened;
+  const listed = await resolveSession(opened, reference);
   const session = await workspace.openSession(listed.id);
   // Opening a long session may take longer than the relay is waited for, and the relay is only asked afterwards.
   const hasPlace = await session.waitUntilSynced(relayWaitMs);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { runCli } from "../src/run-cli.ts";
 import { makeDevice, requireFreshBuild, startRelay } from "./support/run-coppice.ts";
 import { shortSessionId, writeSessionFile } from "./support/session-files.ts";
 
@@ -95,5 +96,163 @@ describe("devices", () => {
     const lines = (await desktop.run(["devices"])).stdout.trimEnd().split("\n");
     expect(lines).toHaveLength(2);
     expect(lines.filter((line) => line.endsWith("desktop  (this device)"))).toHaveLength(1);
+  });
+});
+
+describe("device rename", () => {
+  it("[CP93, CP98] gives this device another name, for everybody", async () => {
+    const relay = await startRelay();
+    const laptop = await makeDevice("laptop", relay.url);
+    const { link } = await laptop.runJson(["link"]);
+    const desktop = await makeDevice("desktop", link);
+    expect(await laptop.runJson(["device", "rename", "old laptop"])).toEqual({
+      coppice: "device-rename",
+      version: 1,
+      device: { id: expect.any(String), name: "old laptop" },
+      waiting: 0,
+    });
+    const { devices } = await desktop.runJson(["devices"]);
+    expect(devices.map(({ name }: { name: string }) => name).sort()).toEqual(["desktop", "old laptop"]);
+  });
+
+  it.each([
+    [["device", "revoke", "x"], 'device takes rename, not "revoke".'],
+    [["device", "rename", " "], "The name is empty; write the device's new name."],
+  ])("[CP1, CP93] %j is wrong usage", async (args, sentence) => {
+    const device = await makeDevice("laptop");
+    expect(await device.run(args)).toMatchObject({ code: 2, stdout: "", stderr: `coppice: ${sentence}\n` });
+  });
+});
+
+describe("fork", () => {
+  it("[CP94, CP98] makes a session of its own, whole, up to an entry or before it, and leaves the other as it is", async () => {
+    const device = await makeDevice("laptop");
+    await device.runJson(["import", await writeSessionFile()]);
+    const { entryId: question } = await device.runJson(["append", "Woods", "--role", "user", "And a pollard?"]);
+    const before = (await device.run(["log", "Woods", "--raw"])).stdout;
+    const idsOf = async (reference: string): Promise<string[]> => {
+      const { entries } = await device.runJson(["log", reference]);
+      return entries.map(({ entry }: { entry: { id: string } }) => entry.id);
+    };
+    const whole = await device.runJson(["fork", "Woods"]);
+    expect(whole).toEqual({
+      coppice: "fork",
+      version: 1,
+      session: { id: expect.any(String), name: "Woods" },
+      from: { id: shortSessionId, name: "Woods" },
+      entries: expect.any(Number),
+      waiting: expect.any(Number),
+    });
+    expect((await idsOf(whole.session.id)).slice(0, 4)).toEqual(["e0000001", "e0000002", "e0000003", question]);
+    const at = await device.runJson(["fork", shortSessionId, "0002", "--name", "Up to here"]);
+    expect((await idsOf("Up to here")).slice(0, 2)).toEqual(["e0000001", "e0000002"]);
+    expect(await idsOf("Up to here")).not.toContain("e0000003");
+    const earlier = await device.runJson(["fork", shortSessionId, question, "--before", "--name", "Before it"]);
+    expect(await idsOf("Before it")).not.toContain(question);
+    const { sessions } = await device.runJson(["sessions"]);
+    for (const { session } of [whole, at, earlier]) {
+      const listed = sessions.find(({ id }: { id: string }) => id === session.id);
+      expect(listed).toMatchObject({ name: session.name, parentSession: shortSessionId });
+    }
+    // What is appended to a fork stays there.
+    await device.runJson(["append", "Up to here", "--role", "user", "Another way"]);
+    expect((await device.run(["log", shortSessionId, "--raw"])).stdout).toBe(before);
+  });
+
+  it.each([
+    [["x", "y", "--at", "--before"], "--at and --before are two places; leave one of them out."],
+    [["x", "--before"], "--before needs an entry; write it after the session."],
+  ])("[CP1, CP94] %j is wrong usage", async (args, sentence) => {
+    const device = await makeDevice("laptop");
+    expect(await device.run(["fork", ...args])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: `coppice: ${sentence}\n`,
+    });
+  });
+});
+
+describe("archive", () => {
+  it("[CP95, CP98] takes a session out of the list of every device, and back; it is found all the same", async () => {
+    const relay = await startRelay();
+    const laptop = await makeDevice("laptop", relay.url);
+    await laptop.runJson(["import", await writeSessionFile()]);
+    const { link } = await laptop.runJson(["link"]);
+    const desktop = await makeDevice("desktop", link);
+    expect(await laptop.runJson(["archive", "Woods"])).toEqual({
+      coppice: "archive",
+      version: 1,
+      session: { id: shortSessionId, name: "Woods" },
+      archived: true,
+      waiting: 0,
+    });
+    expect((await desktop.runJson(["sessions"])).sessions).toEqual([]);
+    expect((await desktop.runJson(["sessions", "--archived"])).sessions).toMatchObject([
+      { id: shortSessionId, name: "Woods", archived: true },
+    ]);
+    expect((await desktop.run(["show", "Woods"])).stdout).toContain("A wood that grows again");
+    expect((await desktop.run(["archive", "Woods", "--undo"])).stdout).toBe(
+      "Woods is back in the list\nsaved here and at the relay\n",
+    );
+    expect((await laptop.runJson(["sessions"])).sessions).toHaveLength(1);
+  });
+});
+
+describe("delete", () => {
+  it("[CP96, CP98] deletes a session for everybody, here, on another device and at the relay", async () => {
+    const relay = await startRelay();
+    const laptop = await makeDevice("laptop", relay.url);
+    await laptop.runJson(["import", await writeSessionFile()]);
+    const { link } = await laptop.runJson(["link"]);
+    const desktop = await makeDevice("desktop", link);
+    await desktop.runJson(["sync", "--once"]);
+    expect(await laptop.runJson(["delete", "Woods", "--yes"])).toEqual({
+      coppice: "delete",
+      version: 1,
+      session: { id: shortSessionId, name: "Woods" },
+      confirmed: true,
+      waiting: 0,
+    });
+    for (const device of [laptop, desktop]) expect((await device.runJson(["sessions"])).sessions).toEqual([]);
+  });
+
+  it("[CP1, CP96] does nothing where nobody can be asked, and says what it would do", async () => {
+    const device = await makeDevice("laptop");
+    await device.runJson(["import", await writeSessionFile()]);
+    expect(await device.run(["delete", "Woods"])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: "coppice: Deleting cannot be undone, and nobody can be asked here; write --yes to delete all the same.\n",
+    });
+    expect((await device.runJson(["sessions"])).sessions).toHaveLength(1);
+    expect((await device.run(["delete", "--help"])).stdout).toContain("It leaves the list on every device");
+  });
+
+  it.each([
+    ["yes\n", 0, []],
+    ["y\n", 1, [expect.anything()]],
+    ["", 1, [expect.anything()]],
+  ])("[CP96] asks somebody at a terminal, who answers %j", async (answer, code, left) => {
+    const device = await makeDevice("laptop");
+    await device.runJson(["import", await writeSessionFile()]);
+    const stdin = Object.assign(
+      (async function* () {
+        // In pieces, as they come from a terminal over a slow line.
+        for (const piece of answer) yield new TextEncoder().encode(piece);
+      })(),
+      { isTTY: true },
+    );
+    const written: string[] = [];
+    const ended = await runCli(["delete", "Woods", "--home", device.home], {
+      stdout: { write: () => true },
+      stderr: { write: (text) => written.push(text) },
+      stdin,
+      env: {},
+      platform: process.platform,
+      listenForStop: () => new AbortController().signal,
+    });
+    expect(ended).toBe(code);
+    expect(written.join("")).toContain('Delete "Woods" on every device and at the relay?');
+    expect((await device.runJson(["sessions"])).sessions).toEqual(left);
   });
 });

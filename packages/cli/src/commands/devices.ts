@@ -1,5 +1,5 @@
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { toDeviceReference, toShape } from "../json-shapes.ts";
+import { toShape } from "../json-shapes.ts";
 import { relayWaitMs, remarkStale, withHome } from "../open-home.ts";
 import { toPrintableLine } from "../terminal-text.ts";
 
@@ -13,12 +13,22 @@ export const devicesCommand: CliCommand = defineCliCommand({
     withHome(context, async ({ home, workspace }) => {
       const { output } = context;
       if (!(await workspace.waitUntilSynced(relayWaitMs))) remarkStale(context, home, workspace.status());
-      const devices = [...workspace.deviceNames()].map(([deviceId, deviceName]) => ({
-        ...toDeviceReference({ deviceId, deviceName }),
-        self: deviceId === workspace.device.id,
-      }));
-      for (const { id, name, self } of devices)
-        output.print(`${toPrintableLine(id)}  ${toPrintableLine(name ?? "")}${self ? "  (this device)" : ""}`);
-      output.printJson(toShape("devices", { devices }));
+      const devices = workspace.devices();
+      for (const { id, name, person, isThis, isFormer } of devices) {
+        const whose = person === undefined ? "" : `  ${toPrintableLine(person)}`;
+        const which = isThis ? "  (this device)" : isFormer ? "  (this home was copied from it)" : "";
+        output.print(`${toPrintableLine(id)}  ${toPrintableLine(name)}${whose}${which}`);
+      }
+      output.printJson(
+        toShape("devices", {
+          devices: devices.map(({ id, name, person, isThis, isFormer }) => ({
+            id,
+            name,
+            ...(person === undefined ? {} : { person }),
+            self: isThis,
+            ...(isFormer ? { former: true } : {}),
+          })),
+        }),
+      );
     }),
 });

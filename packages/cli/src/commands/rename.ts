@@ -19,7 +19,7 @@ export const renameCommand: CliCommand = defineCliCommand({
       const { output } = context;
       if (name.trim() === "") throw new UsageError("The name is empty; write the session's new name, in quotes.");
       const { listed, session } = await findWritableSession(opened, reference, context);
-      await session.session.appendSessionName(name);
+      await opened.workspace.renameSession(listed.id, name);
       const newName = await session.storage.getSessionName();
       const report = new SaveReport(output, opened.home);
       await report.wait(session);
