@@ -2,7 +2,13 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
+import {
+  type OpenWorkspaceOptions,
+  openWorkspace,
+  type SharedSession,
+  type WebSocketConstructor,
+  type Workspace,
+} from "@coppice/client";
 import type { UpdateStore } from "@coppice/core";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { openRelay, type Relay } from "@coppice/relay";
@@ -49,7 +55,13 @@ export async function startRelay(cleanup: Cleanup, store: UpdateStore): Promise<
 /** A device's workspace. */
 export async function openDevice(
   cleanup: Cleanup,
-  { name, relay, store, isMortal }: { name: string; relay?: string; store: UpdateStore; isMortal?: boolean },
+  {
+    name,
+    relay,
+    store,
+    isMortal,
+    ...more
+  }: { name: string; relay?: string; store: UpdateStore; isMortal?: boolean } & Partial<OpenWorkspaceOptions>,
 ): Promise<Workspace> {
   const workspace = await openWorkspace({
     store,
@@ -58,6 +70,7 @@ export async function openDevice(
     device: { id: `device-${name}`, name },
     webSocket: WebSocket as unknown as WebSocketConstructor,
     timings: quickTimings,
+    ...more,
   });
   // One whose process was killed has nothing to close in order.
   cleanup.add(() => (isMortal ? Promise.allSettled([workspace.close()]) : workspace.close()));

@@ -1,9 +1,12 @@
 export type { HasGitRemote, RemoteGroup } from "./git-remote.ts";
 export { groupSessionsByRemote, normalizeGitRemote } from "./git-remote.ts";
+export type { NetworkSignal } from "./network-signal.ts";
 export type { PairingInvitation } from "./pairing-link.ts";
 export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
+export type { RandomSource } from "./retry-delay.ts";
 export type { SessionLocals } from "./session-locals.ts";
 export type { LocalStatus, RelayStatus, SyncStatus } from "./sync-status.ts";
+export type { TokenSource } from "./token-gate.ts";
 export { openWorkspace } from "./workspace.ts";
 export type { SessionHints } from "./workspace-records.ts";
 export type {

@@ -3,6 +3,11 @@ export interface LinkState {
   readonly now: number;
   /** When bytes last came, or a message still under way was last seen to grow. */
   readonly heardAt: number;
+  readonly openedAt: number;
+  /** True once the relay has said what it holds on this connection. */
+  readonly hasAnswered: boolean;
+  /** Connections that ended before this one since everything had last arrived. */
+  readonly failures: number;
   /** When records waiting for an acknowledgement last got closer to it, or none waited. */
   readonly progressAt: number;
   /** When a sign of life was last asked for. */
@@ -37,6 +42,8 @@ export type LinkVerdict = "give_up" | "resend" | "ask_missing" | "compare" | "pr
 
 /** A relay sends something every 20 s by itself; our own questions queue behind what we send. */
 const maxSilenceWhileBusyMs = 25_000;
+/** The first answer is waited for at most two to the power of so many times as long. */
+const maxPatience = 3;
 /** Where nobody counts bytes, one message may take this long: a chunk of 256 KiB at 70 kbit/s. */
 const maxSilenceUncountedMs = 30_000;
 
@@ -46,6 +53,10 @@ const maxSilenceUncountedMs = 30_000;
  */
 export function judgeLink(state: LinkState, { resendAfterMs, resyncIntervalMs }: LinkWatchTimings): LinkVerdict {
   const { now, pending, isBusy, countsBytes } = state;
+  // The first answer is small and comes before everything else; a proxy may answer pings for a relay that does not. One
+  // that has to read a huge room first is given more time with each attempt.
+  const answerTimeoutMs = 2 * resendAfterMs * 2 ** Math.min(state.failures, maxPatience);
+  if (!state.hasAnswered && now - state.openedAt > answerTimeoutMs) return "give_up";
   const silentMs = now - state.heardAt;
   const maxSilentMs = !countsBytes ? maxSilenceUncountedMs : isBusy ? maxSilenceWhileBusyMs : 2 * resendAfterMs;
   if (silentMs > maxSilentMs) return "give_up";

@@ -61,6 +61,7 @@ export class RelayConversation {
   /** What the relay holds by its own word. */
   readonly #relayClocks = new Map<number, number>();
   #isCaughtUp = false;
+  #hasContact = false;
   /** Records that the relay told of and we lack, when last counted, and those we lacked before and have now. */
   #missing = 0;
   #arrived = 0;
@@ -89,7 +90,7 @@ export class RelayConversation {
   constructor(subject: ConversationSubject, effects: ConversationEffects) {
     this.#subject = subject;
     this.#effects = effects;
-    const now = Date.now();
+    const now = performance.now();
     this.progressAt = now;
     this.resentAt = now;
     this.askedAt = now;
@@ -107,6 +108,11 @@ export class RelayConversation {
     return this.#isUnsure || this.#subject.doc.store.pendingStructs !== null;
   }
 
+  /** The relay has said what it holds, or sent something of it. */
+  get hasContact(): boolean {
+    return this.#hasContact;
+  }
+
   /** Nothing more is said or believed. Safe to call twice. */
   end(): void {
     this.#isOver = true;
@@ -121,7 +127,7 @@ export class RelayConversation {
 
   /** Sends everything again that is not covered. */
   resend(): void {
-    this.resentAt = Date.now();
+    this.resentAt = performance.now();
     if (!this.#hasAsked) this.ask();
     else this.#upload(this.#subject.coverage.clocks());
   }
@@ -129,7 +135,7 @@ export class RelayConversation {
   /** Asks for all the relay has and we do not, and for what nobody has compared yet. */
   ask(): void {
     this.#hasAsked = true;
-    this.askedAt = Date.now();
+    this.askedAt = performance.now();
     this.fruitlessQuestions += 1;
     const stateVector = readHeldClocks(this.#subject.doc);
     for (const client of stateVector.keys()) {
@@ -151,7 +157,7 @@ export class RelayConversation {
       this.ask();
       return;
     }
-    this.askedAt = Date.now();
+    this.askedAt = performance.now();
     this.digestAskedAt = this.askedAt;
     this.#effects.send({ type: "digest", digest: digestStateVector(readHeldClocks(doc), sha256) });
   }
@@ -270,7 +276,7 @@ export class RelayConversation {
         isShown = true;
         // An answer that says nothing new is a sign of life, not of our records being taken.
         if (!coverage.raise(client, clock, check)) continue;
-        this.progressAt = Date.now();
+        this.progressAt = performance.now();
         isNews = true;
       } else if (check !== null || !isTrusted || clock > coverage.get(client)) {
         // Which records differ, or whether any do, shows when the relay is asked for them.
@@ -289,6 +295,7 @@ export class RelayConversation {
 
   #tellCaughtUp(): void {
     this.#isCaughtUp = true;
+    this.#hasContact = true;
     this.#missing = 0;
     this.#arrived = 0;
     this.#effects.caughtUp();
@@ -297,6 +304,7 @@ export class RelayConversation {
   /** While not everything is here: how far that is. */
   #tellProgress(): void {
     if (this.#isCaughtUp || this.#isOver) return;
+    this.#hasContact = true;
     let missing = 0;
     for (const [client, clock] of this.#relayClocks)
       missing += Math.max(0, clock - Y.getState(this.#subject.doc.store, client));

@@ -1,19 +1,23 @@
 import { SessionError } from "@coppice/core";
-import { closeCodes, encodeFrame, type Frame, isFinalCloseCode, parseFrame } from "@coppice/wire";
+import { closeCodes, encodeFrame, type Frame, isFinalCloseCode, parseFrame, tokenToSubprotocols } from "@coppice/wire";
 import type * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import { type Awareness, encodeAwarenessUpdate } from "y-protocols/awareness";
 import { WebsocketProvider } from "y-websocket";
+import { sleepUnlessAborted } from "./abortable-sleep.ts";
 import { messageOf } from "./error-message.ts";
 import { ForeignStates } from "./foreign-states.ts";
 import type { ClockVector } from "./held-records.ts";
 import { judgeLink } from "./link-watch.ts";
 import { type ConversationSubject, RelayConversation } from "./relay-conversation.ts";
-import { type BinarySocket, createBinarySocketClass } from "./relay-socket.ts";
+import { createRelaySocketClass, type RelaySocket, type SocketClose } from "./relay-socket.ts";
+import { pickRetryDelayMs, type RandomSource } from "./retry-delay.ts";
 import type { NewsEvent, RelayEvent } from "./sync-status.ts";
+import type { Pass, TokenGate } from "./token-gate.ts";
 import type { RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
-const defaultTimings: RelayLinkTimings = {
+/** Times of a relay link where the caller says nothing. */
+export const defaultTimings: RelayLinkTimings = {
   maxReconnectDelayMs: 1_500,
   // With the watch's own step a silent relay is left within 10 s.
   resendAfterMs: 4_500,
@@ -35,6 +39,9 @@ export interface RelayLinkOptions extends ConversationSubject {
   readonly roomId: string;
   readonly awareness: Awareness;
   readonly webSocket: WebSocketConstructor;
+  /** Shared by the links of a workspace. */
+  readonly tokenGate: TokenGate;
+  readonly random: RandomSource;
   readonly onEvent: (event: RelayLinkEvent) => void;
   readonly timings?: Partial<RelayLinkTimings>;
 }
@@ -62,8 +69,10 @@ interface AwarenessChanges {
 }
 
 /**
- * The socket of one replica: stock `WebsocketProvider` connects, backs off and watches for silence; what is sent and
- * how frames are read is ours, because the stock handlers send what is not durable yet and die of bad input.
+ * The socket of one replica: stock `WebsocketProvider` holds the connection and the cursors; what is sent and how frames
+ * are read is ours, because the stock handlers send what is not durable yet and die of bad input, and so is when it
+ * connects, because the stock waits are the same on every device and end where a token is refused. Times are those of
+ * a clock that nobody sets.
  */
 export class RelayLink {
   readonly #options: RelayLinkOptions;
@@ -77,6 +86,15 @@ export class RelayLink {
   #conflictCloses = 0;
   #isRefused = false;
   #isClosed = false;
+  /** Connections that ended, or did not come about, since everything had last arrived. */
+  #failures = 0;
+  /** What the present or last attempt was let in by. */
+  #pass: Pass | undefined;
+  /** Why the connection is being left; null: somebody asked for another attempt, which is no loss. */
+  #leaving: string | null | undefined;
+  /** When the present connection was opened, and when something last came on it. */
+  #openedAt = 0;
+  #heardAt = 0;
   /** When a sign of life was last asked for. */
   #probedAt = 0;
   /** Bytes of this connection when last looked at, where the socket class counts them. */
@@ -99,12 +117,15 @@ export class RelayLink {
     this.#conversation?.sendUpdate(update);
   }
 
-  /** Compares both sides now; without a connection it tries at once to get one. */
+  /** Compares both sides now; without a connection, also after a refusal, it tries at once to get one. */
   resync(): void {
-    if (this.#isRefused || this.#isClosed) return;
+    if (this.#isClosed) return;
     if (this.#conversation === undefined) {
+      this.#isRefused = false;
+      this.#failures = 0;
+      this.#options.tokenGate.open();
+      this.#leave(null);
       this.#options.onEvent({ type: "connect" });
-      this.reconnect();
     } else {
       this.#probe();
       this.#conversation.compare();
@@ -133,11 +154,17 @@ export class RelayLink {
       connect: false,
       disableBc: true,
       awareness,
-      maxBackoffTime: this.#timings.maxReconnectDelayMs,
-      WebSocketPolyfill: createBinarySocketClass(webSocket, () =>
-        this.#refuse(closeCodes.textFrame, "the server sent a text frame"),
-      ) as typeof WebSocket,
+      // Its sockets wait by themselves.
+      maxBackoffTime: 0,
+      WebSocketPolyfill: createRelaySocketClass({
+        webSocket,
+        prepare: (signal) => this.#prepare(signal),
+        openTimeoutMs: 2 * this.#timings.resendAfterMs,
+        onTextFrame: () => this.#refuse(closeCodes.textFrame, "the server sent a text frame"),
+      }),
     });
+    // It goes by the time of day, which somebody may set; the watch below leaves a silent connection sooner.
+    clearInterval(provider._checkInterval);
     // The stock handlers send before anything is durable, echo other replicas' cursors, and hold a process-wide
     // exit listener per room; the relay takes a cursor down when its socket closes.
     doc.off("update", provider._updateHandler);
@@ -157,9 +184,11 @@ export class RelayLink {
     provider.on("connection-close", (event) => {
       this.#conversation?.end();
       this.#conversation = undefined;
+      if (this.#isRefused || this.#isClosed || this.#leaving === null) return;
+      this.#failures += 1;
       // What follows a final close is told by `closed`.
-      if (this.#isRefused || this.#isClosed || (event !== null && isFinalCloseCode(event.code))) return;
-      this.#options.onEvent({ type: "lost", reason: describeClose(event) });
+      if (event !== null && isFinalCloseCode(event.code)) return;
+      this.#options.onEvent({ type: "lost", reason: this.#leaving ?? describeClose(event) });
     });
     provider.on("closed", ({ code, reason }) => this.#takeFinalClose(code, reason));
     return provider;
@@ -170,23 +199,47 @@ export class RelayLink {
    * If it shows none, it is for good like every other final close.
    */
   #takeFinalClose(code: number, reason: string): void {
-    this.#conflictCloses += 1;
-    if (code === closeCodes.conflictingHistory && this.#conflictCloses <= maxConflictCloses) this.#provider.connect();
-    else this.#refuse(code, reason);
+    if (code === closeCodes.unauthorised) {
+      // Not for good: the next token may be a good one.
+      if (this.#pass !== undefined) this.#options.tokenGate.noteRefusal(this.#pass);
+      this.#options.onEvent({ type: "refused", code, reason: `sign in again: ${reason}` });
+      this.#provider.connect();
+      return;
+    }
+    if (code === closeCodes.conflictingHistory) {
+      this.#conflictCloses += 1;
+      if (this.#conflictCloses <= maxConflictCloses) {
+        this.#options.onEvent({ type: "lost", reason: describeClose({ code, reason }) });
+        this.#provider.connect();
+        return;
+      }
+    }
+    this.#refuse(code, reason);
+  }
+
+  /** Before each attempt: waits its time and gets a token. */
+  async #prepare(signal: AbortSignal): Promise<readonly string[]> {
+    const { random, tokenGate } = this.#options;
+    await sleepUnlessAborted(pickRetryDelayMs(this.#failures, this.#timings.maxReconnectDelayMs, random), signal);
+    if (signal.aborted) return [];
+    const pass = await tokenGate.enter(signal);
+    this.#pass = pass;
+    return pass.token === undefined ? [] : tokenToSubprotocols(pass.token);
   }
 
   #greet(): void {
-    this.#probedAt = Date.now();
+    const now = performance.now();
+    this.#openedAt = now;
+    this.#heardAt = now;
+    this.#probedAt = now;
     this.#bytesReceived = 0;
     this.#sendingUntil = 0;
     this.#conversation = new RelayConversation(this.#options, {
       send: (frame) => this.#sendFrame(frame),
-      progress: (arrived, total) => {
-        this.#provider.synced = false;
-        this.#options.onEvent({ type: "progress", arrived, total });
-      },
+      progress: (arrived, total) => this.#options.onEvent({ type: "progress", arrived, total }),
       caughtUp: () => {
-        this.#provider.synced = true;
+        this.#failures = 0;
+        this.#options.tokenGate.open();
         this.#options.onEvent({ type: "caughtUp" });
       },
       coverageChanged: () => {
@@ -204,6 +257,7 @@ export class RelayLink {
   }
 
   #readMessage(decoder: decoding.Decoder): void {
+    this.#heardAt = performance.now();
     const parsed = parseFrame(decoder.arr);
     try {
       if (!parsed.ok) throw new SessionError("unknown", parsed.error);
@@ -236,6 +290,10 @@ export class RelayLink {
         this.#refuse(closeCodes.forbidden, frame.reason);
         return;
       case "refused":
+        if (frame.code === closeCodes.versionMismatch) {
+          this.#refuse(frame.code, frame.reason);
+          return;
+        }
         if (frame.code === closeCodes.unknownFrame && this.#conversation?.takeRefusal() === true) return;
         // Something we sent was not taken and the connection stays: what it was stays pending, and that shows.
         this.#options.onEvent({ type: "notice", code: frame.code, reason: frame.reason });
@@ -260,33 +318,39 @@ export class RelayLink {
     if (socket === undefined || socket.readyState !== socket.OPEN) return;
     socket.sendMessage(bytes);
     // The system takes megabytes from the socket at once and says nothing of how they fare on a slow line.
-    this.#sendingUntil = Math.max(this.#sendingUntil, Date.now()) + bytes.length / slowestLineBytesPerMs;
+    this.#sendingUntil = Math.max(this.#sendingUntil, performance.now()) + bytes.length / slowestLineBytesPerMs;
   }
 
   /** The open connection's socket. */
-  get #socket(): BinarySocket | undefined {
+  get #socket(): RelaySocket | undefined {
+    return this.#provider.wsconnected ? this.#anySocket : undefined;
+  }
+
+  /** The socket that is open, opening or waiting to be opened. */
+  get #anySocket(): RelaySocket | undefined {
     // The provider makes its sockets of the class it was given.
-    const socket = this.#provider.ws as BinarySocket | null;
-    return this.#provider.wsconnected && socket !== null ? socket : undefined;
+    return (this.#provider.ws as unknown as RelaySocket | null) ?? undefined;
   }
 
   /** Own timer: the provider's needs a global WebSocket, which Node 20 lacks, and knows nothing of acknowledgements. */
   #watch(): void {
     const [socket, conversation] = [this.#socket, this.#conversation];
     if (socket === undefined || conversation === undefined) return;
-    const now = Date.now();
+    const now = performance.now();
     const { bytesReceived } = socket;
     const receivedNow = (bytesReceived ?? 0) - this.#bytesReceived;
     this.#bytesReceived += receivedNow;
-    // Also for the provider's own watchdog, which counts whole messages only.
-    if (receivedNow > 0) this.#provider.wsLastMessageReceived = now;
+    if (receivedNow > 0) this.#heardAt = now;
     const isBusy = socket.bufferedAmount > 0 || receivedNow > smallFrameBytes || now < this.#sendingUntil;
     const pending = this.#options.countPending();
     if (pending === 0 || isBusy) conversation.progressAt = now;
     const verdict = judgeLink(
       {
         now,
-        heardAt: this.#provider.wsLastMessageReceived,
+        heardAt: this.#heardAt,
+        openedAt: this.#openedAt,
+        hasAnswered: conversation.hasContact,
+        failures: this.#failures,
         progressAt: conversation.progressAt,
         probedAt: this.#probedAt,
         resentAt: conversation.resentAt,
@@ -300,7 +364,7 @@ export class RelayLink {
       },
       this.#timings,
     );
-    if (verdict === "give_up") this.reconnect();
+    if (verdict === "give_up") this.#leave("the relay does not answer any more");
     else if (verdict === "ask_missing") conversation.ask();
     else if (verdict === "resend") conversation.resend();
     else if (verdict === "compare") conversation.compare();
@@ -309,18 +373,25 @@ export class RelayLink {
 
   /** Asks for a sign of life: below the messages where the socket can. */
   #probe(): void {
-    this.#probedAt = Date.now();
-    const socket = this.#socket;
-    if (socket?.ping !== undefined) socket.ping();
-    else this.#conversation?.compare();
+    this.#probedAt = performance.now();
+    if (this.#socket?.ping() !== true) this.#conversation?.compare();
   }
 
-  /** Leaves the connection at once, dead or not, and makes a new one: closing it in order would wait for the other side. */
+  /** Makes a new connection in place of this one. */
   reconnect(): void {
-    if (this.#isRefused || this.#isClosed) return;
-    const socket = this.#provider.ws as BinarySocket | null;
+    if (!this.#isRefused && !this.#isClosed) this.#leave("the connection is made anew");
+  }
+
+  /**
+   * Leaves the connection at once, dead or not, and begins a new one: closing it in order would wait for the other side.
+   * `reason` is what the loss is told as; null: it is none.
+   */
+  #leave(reason: string | null): void {
+    const socket = this.#anySocket;
+    this.#leaving = reason;
     this.#provider.disconnect();
-    socket?.terminate?.();
+    this.#leaving = undefined;
+    socket?.terminate();
     this.#provider.connect();
   }
 
@@ -329,14 +400,14 @@ export class RelayLink {
     this.#isRefused = true;
     this.#conversation?.end();
     this.#provider.disconnect();
-    this.#options.onEvent({ type: "refused", code, reason });
+    const isOld = code === closeCodes.versionMismatch;
+    this.#options.onEvent(isOld ? { type: "tooOld", reason } : { type: "refused", code, reason });
   }
 }
 
-function describeClose(event: CloseEvent | null): string {
-  if (event === null) return "the relay did not answer";
-  if (event.code >= 4000) return `the relay closed the connection: ${event.reason} (${event.code})`;
-  return "the relay cannot be reached";
+function describeClose(close: SocketClose | null): string {
+  if (close === null || close.reason === "") return "the relay cannot be reached";
+  return close.code >= 4000 ? `the relay closed the connection: ${close.reason} (${close.code})` : close.reason;
 }
 
 function encodeCursorFrame(awareness: Awareness, client: number): Uint8Array {

@@ -10,10 +10,12 @@ import { DurableQueue, type OwnRange, type QueuedUpdate } from "./durable-queue.
 import { messageOf } from "./error-message.ts";
 import { type ClockVector, readHeldClocks } from "./held-records.ts";
 import { LogCompaction } from "./log-compaction.ts";
-import { RelayLink, type RelayLinkEvent } from "./relay-link.ts";
+import { defaultTimings, RelayLink, type RelayLinkEvent } from "./relay-link.ts";
+import type { RandomSource } from "./retry-delay.ts";
 import { createDoc, findFirstClocks, leaveOut, splitStructs, toLogRecords } from "./set-aside.ts";
 import { SetAsideKeeper } from "./set-aside-keeper.ts";
 import { nextSyncState, openedState, type SyncEvent, type SyncState, type SyncStatus } from "./sync-status.ts";
+import { TokenGate } from "./token-gate.ts";
 import type { RelayLinkTimings, WebSocketConstructor } from "./workspace-types.ts";
 
 /** What a replica of one room stands on. */
@@ -27,6 +29,10 @@ export interface OpenReplicaOptions {
   readonly relay?: string | undefined;
   readonly webSocket?: WebSocketConstructor | undefined;
   readonly timings?: Partial<RelayLinkTimings> | undefined;
+  /** Shared by the replicas of a workspace. Default: one that has no tokens. */
+  readonly tokenGate?: TokenGate | undefined;
+  /** Default `Math.random`. */
+  readonly random?: RandomSource | undefined;
   /** Waits end when an attempt to connect has failed. Default false. */
   readonly endWaitsWhenUnreachable?: boolean;
   /** This device's durable values: where records are set aside (SPEC CL42). Absent: contested history is final. */
@@ -165,7 +171,7 @@ export class Replica {
 
   /** Opens the socket, once. Without a relay it does nothing. */
   connect(): void {
-    const { relay, roomId, timings } = this.#options;
+    const { relay, roomId, timings, random = Math.random } = this.#options;
     if (relay === undefined || this.#link !== undefined || this.#closing !== undefined) return;
     const webSocket = this.#options.webSocket ?? globalThis.WebSocket;
     if (webSocket === undefined)
@@ -177,6 +183,8 @@ export class Replica {
       awareness: this.awareness,
       coverage: this.#coverage,
       webSocket,
+      random,
+      tokenGate: this.#options.tokenGate ?? new TokenGate({ random, timeoutMs: defaultTimings.resendAfterMs }),
       countPending: () => this.#countPending(),
       countUnsaved: () => this.#queue.unsavedRecords(),
       firstUnsavedClocks: () => this.#queue.firstUnsavedClocks(),

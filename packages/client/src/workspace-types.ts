@@ -13,8 +13,11 @@ import type {
   ResumePlan as StorageResumePlan,
   ResumePolicy as StorageResumePolicy,
 } from "@coppice/storage-yjs";
+import type { NetworkSignal } from "./network-signal.ts";
+import type { RandomSource } from "./retry-delay.ts";
 import type { SessionLocals } from "./session-locals.ts";
 import type { SyncStatus } from "./sync-status.ts";
+import type { TokenSource } from "./token-gate.ts";
 import type { SessionHints } from "./workspace-records.ts";
 
 /** One installation that writes: a stable id, a name people see, and whose it is. */
@@ -208,8 +211,8 @@ export interface SharedSession {
   /** True when nothing is pending at the relay within `timeoutMs`. */
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
   /**
-   * Compares with the relay now, or tries to reach it: for the moment when an app comes back to the foreground or the
-   * network has changed. Never more than a few small messages.
+   * Compares with the relay now, or tries to reach it, also after it refused: for the moment when an app comes back to
+   * the foreground, the network has changed or the user has signed in again. Never more than a few small messages.
    */
   resync(): void;
   /** Settles when everything is on disk; closes the socket. Safe to call twice. */
@@ -226,6 +229,15 @@ export interface OpenWorkspaceOptions {
   relay?: string | undefined;
   /** Default: the global `WebSocket`. Node 20 has none: pass the class of `ws`. */
   webSocket?: WebSocketConstructor;
+  /**
+   * Gives the token for each new connection, as it is then; it goes to the relay as a websocket subprotocol and is kept
+   * nowhere. One that rejects or does not answer is asked again, for ever. Absent: no token.
+   */
+  token?: TokenSource | undefined;
+  /** Tells when this machine has got a network, which is worth an attempt at once. Default: the browser's `online` event. */
+  networkSignal?: NetworkSignal | undefined;
+  /** Spreads attempts to connect in time. Default `Math.random`. */
+  random?: RandomSource | undefined;
   /** Whose leaf cursors show: this replica's (default), or the device's durable one (a running `sync`). */
   cursor?: "replica" | "device";
   /** Times of the connections; the defaults suit real networks. */

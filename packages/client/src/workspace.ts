@@ -24,12 +24,14 @@ import { removeCredentials } from "./git-remote.ts";
 import { type HomeIdentity, readHomeIdentity, renameIdentity, takeNewIdentity } from "./home-identity.ts";
 import { HomeReplicas } from "./home-replicas.ts";
 import { importInto } from "./import-session.ts";
+import { platformNetworkSignal } from "./network-signal.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
 import { SessionList } from "./session-list.ts";
 import { type SessionLocals, SessionLocalsKeeper } from "./session-locals.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
 import type { SyncStatus } from "./sync-status.ts";
+import { TokenGate } from "./token-gate.ts";
 import { nameOf } from "./workspace-listing.ts";
 import { WorkspaceLog } from "./workspace-log.ts";
 import type { SessionHints, WorkspaceRecord } from "./workspace-records.ts";
@@ -50,6 +52,8 @@ import type {
 } from "./workspace-types.ts";
 
 const fileFormatVersion = 3;
+/** As long as a silent relay is waited for, in ms. */
+const tokenTimeoutMs = 9_000;
 /** Long enough for the other folder to notice and to tell, in ms. */
 const copyGraceMs = 10_000;
 
@@ -63,9 +67,12 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   const identity = await readHomeIdentity(options.store, options.device);
   const publicKey = await findPublicKey(options.store, identity.device.id);
   const replicas = await HomeReplicas.open(options.store, replicaId);
-  const replica = await openRoom(options, room);
+  const { token, random = Math.random } = options;
+  const tokenGate = new TokenGate({ token, random, timeoutMs: tokenTimeoutMs });
+  const replica = await openRoom(options, tokenGate, room);
   const locals = new SessionLocalsKeeper(options.store);
-  const workspace = new OpenedWorkspace(options, { room, replica, replicaId, replicas, identity, publicKey, locals });
+  const parts = { room, replica, replicaId, replicas, identity, publicKey, locals, tokenGate };
+  const workspace = new OpenedWorkspace(options, parts);
   await replica.attach(workspace);
   await workspace.loadLocals();
   replica.connect();
@@ -75,7 +82,7 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
 /** Value of this device in the store, per room. */
 const arrivalsKey = (roomId: string): string => `arrivals/${roomId}`;
 
-async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<Replica> {
+async function openRoom(options: OpenWorkspaceOptions, tokenGate: TokenGate, room: RoomKeys): Promise<Replica> {
   return Replica.open({
     log: await options.store.openLog(room.roomId),
     roomId: room.roomId,
@@ -88,6 +95,8 @@ async function openRoom(options: OpenWorkspaceOptions, room: RoomKeys): Promise<
     webSocket: options.webSocket,
     sha256: options.crypto?.sha256,
     timings: options.timings,
+    tokenGate,
+    random: options.random,
     endWaitsWhenUnreachable: options.endWaitsWhenUnreachable ?? false,
   });
 }
@@ -102,6 +111,7 @@ interface WorkspaceParts {
   /** Of this device; undefined while the store cannot be written. */
   readonly publicKey: string | undefined;
   readonly locals: SessionLocalsKeeper;
+  readonly tokenGate: TokenGate;
 }
 
 class OpenedWorkspace implements Workspace, ReplicaReader {
@@ -114,6 +124,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #replicas: HomeReplicas;
   readonly #copyWatch: CopyWatch;
   readonly #sessions: OpenSessions;
+  readonly #tokenGate: TokenGate;
+  readonly #stopNetworkSignal: () => void;
   #identity: HomeIdentity;
   #publicKey: string | undefined;
   #changingIdentity: Promise<void> = Promise.resolve();
@@ -124,7 +136,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenWorkspaceOptions, parts: WorkspaceParts) {
-    const { room, replica, replicaId, replicas, identity, publicKey, locals } = parts;
+    const { room, replica, replicaId, replicas, identity, publicKey, locals, tokenGate } = parts;
     this.#options = options;
     this.#identity = identity;
     this.#publicKey = publicKey;
@@ -155,6 +167,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     this.#isListening = true;
     replica.subscribe(() => this.#notify("status"));
     this.#introduceDevice();
+    this.#tokenGate = tokenGate;
+    this.#stopNetworkSignal = (options.networkSignal ?? platformNetworkSignal)(() => this.resync());
   }
 
   get device(): DeviceIdentity {
@@ -365,6 +379,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   async #close(): Promise<void> {
+    this.#stopNetworkSignal();
     const [closed] = await Promise.allSettled([this.#sessions.close()]);
     this.#copyWatch.close();
     await this.#changingIdentity;
@@ -430,7 +445,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   async #openNow(sessionId: string, onClosing: (closing: Promise<void>) => void): Promise<OpenedSession> {
     const keys = this.#list.keysOf(sessionId);
     const [room] = keys;
-    const replica = await openRoom(this.#options, room);
+    const replica = await openRoom(this.#options, this.#tokenGate, room);
     try {
       const session: OpenedSession = await openSharedSession({
         id: sessionId,

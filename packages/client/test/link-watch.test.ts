@@ -5,6 +5,9 @@ const timings = { resendAfterMs: 5_000, resyncIntervalMs: 30_000 };
 const at = (now: number, more: Partial<LinkState> = {}): LinkState => ({
   now,
   heardAt: now,
+  openedAt: now,
+  hasAnswered: true,
+  failures: 0,
   progressAt: now,
   probedAt: now,
   resentAt: now,
@@ -27,6 +30,8 @@ describe("judgeLink", () => {
     ["records unacknowledged for 6 s", { pending: 2, progressAt: 94_000, resentAt: 90_000 }, "resend"],
     ["the same, sent again a moment ago", { pending: 2, progressAt: 94_000, resentAt: 98_000 }, "nothing"],
     ["records unacknowledged for 11 s", { pending: 2, progressAt: 89_000, resentAt: 95_000 }, "give_up"],
+    ["no word of the relay 11 s after opening, pings answered", { hasAnswered: false, openedAt: 89_000 }, "give_up"],
+    ["the same, after one that waited as long", { hasAnswered: false, openedAt: 89_000, failures: 1 }, "nothing"],
     ["a quiet half minute", { askedAt: 69_000 }, "compare"],
     ["records waiting for others, asked 3 s ago", { isWaiting: true, askedAt: 97_000 }, "ask_missing"],
   ])("[CL6, CL12] %s", (_what, state, verdict) => {

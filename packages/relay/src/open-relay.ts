@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Result, SessionError, type UpdateStore } from "@coppice/core";
-import { maxFrameBytes, type RoomHead } from "@coppice/wire";
+import { maxFrameBytes, type RoomHead, selectSubprotocol } from "@coppice/wire";
 import { type Logger, pino } from "pino";
 import { type Server as SocketServer, type WebSocket, WebSocketServer } from "ws";
 import { type Authorize, authorizeOpen, isLoopbackHost, type Refusal } from "./authorize.ts";
@@ -120,6 +120,8 @@ class RelayServer implements Relay {
       maxPayload: maxFrameBytes,
       perMessageDeflate: false,
       clientTracking: false,
+      // A browser gives up a connection whose server selects none of the subprotocols it offered.
+      handleProtocols: (offered) => selectSubprotocol(offered) ?? false,
     });
     this.#http.on("upgrade", (request, transport, head) => this.#upgrade(request, transport, head));
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openRelay, type RelayOptions } from "@coppice/relay";
-import { closeCodes } from "@coppice/wire";
+import { closeCodes, tokenToSubprotocols } from "@coppice/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
@@ -174,6 +174,20 @@ test("[RL2] a client that offers a subprotocol gets one of them selected", async
   await new Promise<void>((resolve) => client.socket.once("open", () => resolve()));
   expect(client.socket.protocol).toBe("coppice");
   await client.close();
+});
+
+test("[WI40] a client with a token gets in, and no token is in the answer", async () => {
+  const { relay } = await startRelay();
+  const [protocol, token] = tokenToSubprotocols("secret");
+  for (const offered of [
+    [protocol, token],
+    [token, protocol],
+  ]) {
+    const client = new RawClient(`${relay.url}/room`, {}, [...offered]);
+    await new Promise<void>((resolve) => client.socket.once("open", () => resolve()));
+    expect(client.socket.protocol).toBe("coppice.v1");
+    await client.close();
+  }
 });
 
 test("[RL29] the relay has neither Yjs nor a session reader among what it is made of", () => {

@@ -7,6 +7,7 @@ export type CloseReason =
   | "forbidden"
   | "badRoomName"
   | "unknownFrame"
+  | "versionMismatch"
   | "conflictingHistory"
   | "roomDeleted"
   | "frameTooBig"
@@ -40,6 +41,8 @@ export const closeCodes: Readonly<Record<CloseReason, number>> = {
   badRoomName: 4404,
   /** A well-formed frame of a kind a relay does not take, or of no known kind. */
   unknownFrame: 4405,
+  /** The two sides have no version of the protocol in common; the reason says which of them is to be upgraded. */
+  versionMismatch: 4406,
   /** A struct the room holds was sent again with other content. */
   conflictingHistory: 4409,
   /** The room was deleted by its owner, for good. */

@@ -25,5 +25,6 @@ export {
 export type { RoomHead } from "./room-heads.ts";
 export type { StateVector } from "./state-vector.ts";
 export { encodeStateVector } from "./state-vector.ts";
+export { coppiceSubprotocol, findToken, selectSubprotocol, tokenToSubprotocols } from "./subprotocols.ts";
 export type { ParsedUpdate, Struct, StructId, UpdateOffence } from "./update-grammar.ts";
 export { encodeStruct, encodeUpdate, parseUpdate, rootTypeName } from "./update-grammar.ts";
