@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Pass, TokenGate } from "../src/token-gate.ts";
 
-const never = new AbortController().signal;
+/** A signal for each: Node warns when more than ten wait for one. */
+const never = (): AbortSignal => new AbortController().signal;
 
 describe("TokenGate", () => {
   beforeEach(() => {
@@ -17,10 +18,10 @@ describe("TokenGate", () => {
   it("[SY13] each connection gets a token of its own, those of one moment share one", async () => {
     let given = 0;
     const gate = makeGate(async () => `token ${++given}`);
-    const passes = await Promise.all([gate.enter(never), gate.enter(never)]);
+    const passes = await Promise.all([gate.enter(never()), gate.enter(never())]);
     expect(passes.map(({ token }) => token)).toEqual(["token 1", "token 1"]);
-    expect((await gate.enter(never)).token).toBe("token 2");
-    expect((await makeGate().enter(never)).token).toBeUndefined();
+    expect((await gate.enter(never())).token).toBe("token 2");
+    expect((await makeGate().enter(never())).token).toBeUndefined();
   });
 
   it("[SY13] a source that throws, rejects, hangs or gives nothing is one failed attempt each, and asked again", async () => {
@@ -34,19 +35,19 @@ describe("TokenGate", () => {
       async () => "good",
     ];
     const gate = makeGate(() => (sources.shift() ?? (async () => "late"))());
-    await expect(gate.enter(never)).rejects.toThrow("no token to connect with: thrown");
-    await expect(gate.enter(never)).rejects.toThrow("rejected");
-    const hanging = expect(gate.enter(never)).rejects.toThrow("did not answer within 9 s");
+    await expect(gate.enter(never())).rejects.toThrow("no token to connect with: thrown");
+    await expect(gate.enter(never())).rejects.toThrow("rejected");
+    const hanging = expect(gate.enter(never())).rejects.toThrow("did not answer within 9 s");
     await vi.advanceTimersByTimeAsync(9_000);
     await hanging;
-    await expect(gate.enter(never)).rejects.toThrow("it gave no text");
-    expect((await gate.enter(never)).token).toBe("good");
+    await expect(gate.enter(never())).rejects.toThrow("it gave no text");
+    expect((await gate.enter(never())).token).toBe("good");
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("[SY14] F90: many connections with a refused token make at most 10 attempts in a minute, until one gets through", async () => {
     const gate = makeGate(async () => "expired");
-    const firsts = await Promise.all(Array.from({ length: 20 }, () => gate.enter(never)));
+    const firsts = await Promise.all(Array.from({ length: 20 }, () => gate.enter(never())));
     for (const pass of firsts) gate.noteRefusal(pass);
     const startedMs = performance.now();
     const attempts: number[] = [];
@@ -54,7 +55,7 @@ describe("TokenGate", () => {
     let through = 0;
     const connect = async (): Promise<void> => {
       for (;;) {
-        const pass: Pass = await gate.enter(never);
+        const pass: Pass = await gate.enter(never());
         attempts.push(performance.now() - startedMs);
         if (!isExpired) break;
         gate.noteRefusal(pass);
@@ -76,8 +77,8 @@ describe("TokenGate", () => {
   it("[SY12, SY14] who asks is let in at once, also while others wait for their turn", async () => {
     const gate = makeGate(async () => "expired");
     const entered: string[] = [];
-    gate.noteRefusal(await gate.enter(never));
-    for (const name of ["a", "b"]) void gate.enter(never).then(() => entered.push(name));
+    gate.noteRefusal(await gate.enter(never()));
+    for (const name of ["a", "b"]) void gate.enter(never()).then(() => entered.push(name));
     await vi.advanceTimersByTimeAsync(0);
     expect(entered).toEqual(["a"]);
     gate.open();
@@ -89,7 +90,7 @@ describe("TokenGate", () => {
     let asked = 0;
     const gate = makeGate(async () => `${++asked}`);
     for (let refusals = 0; refusals < 2; refusals += 1) {
-      const entering = gate.enter(never);
+      const entering = gate.enter(never());
       await vi.advanceTimersByTimeAsync(60_000);
       gate.noteRefusal(await entering);
     }

@@ -176,7 +176,7 @@ test("[RL2] a client that offers a subprotocol gets one of them selected", async
   await client.close();
 });
 
-test("[WI40] a client with a token gets in, and no token is in the answer", async () => {
+test("[WI60] a client with a token gets in, and no token is in the answer", async () => {
   const { relay } = await startRelay();
   const [protocol, token] = tokenToSubprotocols("secret");
   for (const offered of [

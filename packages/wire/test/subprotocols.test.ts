@@ -2,7 +2,7 @@ import { coppiceSubprotocol, findToken, selectSubprotocol, tokenToSubprotocols }
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-test("[WI40] a token is offered in letters that a subprotocol may have, and comes back", () => {
+test("[WI60] a token is offered in letters that a subprotocol may have, and comes back", () => {
   expect(tokenToSubprotocols("a.b~c/é")).toEqual(["coppice.v1", "coppice.token.YS5ifmMvw6k"]);
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 1 }), (token) => {
@@ -14,7 +14,7 @@ test("[WI40] a token is offered in letters that a subprotocol may have, and come
   );
 });
 
-test("[WI40] what is no token is none, and never throws", () => {
+test("[WI60] what is no token is none, and never throws", () => {
   for (const offered of [[], [coppiceSubprotocol], ["coppice.token."], ["coppice.token.a"], ["coppice.token.gICA"]])
     expect(findToken(offered)).toBeUndefined();
   fc.assert(
@@ -25,7 +25,7 @@ test("[WI40] what is no token is none, and never throws", () => {
   );
 });
 
-test("[WI40] a token is never selected", () => {
+test("[WI60] a token is never selected", () => {
   const [, token] = tokenToSubprotocols("secret");
   expect(selectSubprotocol([token, coppiceSubprotocol])).toBe(coppiceSubprotocol);
   expect(selectSubprotocol([token, "other"])).toBe("other");
