@@ -25,9 +25,36 @@ export interface DeviceCalls {
   cursors: { ask: { sessionId: string }; answer: { deviceName?: string; leafId: string | null; self: boolean }[] };
   pending: { ask: { sessionId: string }; answer: { pending: number; unsaved: number; relay: string } };
   waitAcknowledged: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
+  labelOf: { ask: { sessionId: string; entryId: string }; answer: string | null };
+  /** This process's clock shows that time and stands still, until it is set again. */
+  setClock: { ask: { nowMs: number }; answer: null };
+  /** The list as the others must have it too, newest first. */
+  listing: { ask: null; answer: ListedSession[] };
+  /** Forks a session at an entry; the new session's id. */
+  fork: { ask: { sessionId: string; entryId: string }; answer: string };
+  renameSession: { ask: { sessionId: string; name: string }; answer: null };
+  archive: { ask: { sessionId: string }; answer: null };
+  /** The branches that others have added so far, by the workspace's events. */
+  branches: { ask: null; answer: AddedBranch[] };
   /** Deletes the session's room at the relay. */
   deleteRoom: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
   close: { ask: null; answer: null };
+}
+
+/** A session in the list of sessions. */
+export interface ListedSession {
+  id: string;
+  name?: string;
+  archived: boolean;
+  parentSession?: string;
+}
+
+/** A branch that another device has added. */
+export interface AddedBranch {
+  sessionId: string;
+  entryId: string;
+  parentId: string | null;
+  deviceName?: string;
 }
 
 /** A session as one device sees it. */

@@ -5,6 +5,7 @@ import { createCopiedHomeChecks } from "./copied-home-checks.ts";
 import { createHostGoneChecks } from "./host-gone-checks.ts";
 import { writeMadeSession } from "./made-session.ts";
 import type { NetworkCheck } from "./network-lab.ts";
+import { createOfflineWeekCheck } from "./offline-week-check.ts";
 import { createRestoredRelayChecks } from "./restored-relay-checks.ts";
 import { type PlainSessionFile, readPlainSessionFiles } from "./session-files.ts";
 
@@ -16,6 +17,7 @@ export function createDeviceChecks(file: PlainSessionFile, count: number): Netwo
   return [
     ...createHostGoneChecks(file, count),
     ...createCopiedHomeChecks(Math.ceil(count / 20)),
+    createOfflineWeekCheck(Math.ceil(count / 20)),
     ...createRestoredRelayChecks(Math.ceil(count / 20)),
   ];
 }

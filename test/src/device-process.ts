@@ -1,13 +1,16 @@
 /** A device in a process of its own, on its own store; answers the calls of `device-calls.ts` over IPC. */
 import { join } from "node:path";
+import { mock } from "node:test";
 import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { readSessionFile } from "@coppice/storage-jsonl";
 import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import { WebSocket } from "ws";
-import type { DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
+import type { AddedBranch, DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
 
 let workspace: Workspace | undefined;
+const addedBranches: AddedBranch[] = [];
+let isClockSet = false;
 let closeStore: (() => Promise<void>) | undefined;
 
 const handlers: {
@@ -26,6 +29,10 @@ const handlers: {
       crypto: sealed ? nodeRecordCrypto : { ...nodeRecordCrypto, deflate: (bytes) => bytes },
       sealed,
       ...(copyGraceMs === undefined ? {} : { copyGraceMs }),
+    });
+    workspace.subscribeBranches((branches) => {
+      for (const { sessionId, entryId, parentId, deviceName } of branches)
+        addedBranches.push({ sessionId, entryId, parentId, ...(deviceName === undefined ? {} : { deviceName }) });
     });
     return null;
   },
@@ -107,6 +114,39 @@ const handlers: {
   },
   async waitAcknowledged({ sessionId, timeoutMs }) {
     return (await find(sessionId)).waitUntilAcknowledged(timeoutMs);
+  },
+  async labelOf({ sessionId, entryId }) {
+    return (await (await find(sessionId)).storage.getLabel(entryId)) ?? null;
+  },
+  async setClock({ nowMs }) {
+    if (isClockSet) mock.timers.setTime(nowMs);
+    else mock.timers.enable({ apis: ["Date"], now: nowMs });
+    isClockSet = true;
+    return null;
+  },
+  async listing() {
+    return opened()
+      .listSessions()
+      .map(({ id, name, archived, parentSession }) => ({
+        id,
+        archived,
+        ...(name === undefined ? {} : { name }),
+        ...(parentSession === undefined ? {} : { parentSession }),
+      }));
+  },
+  async fork({ sessionId, entryId }) {
+    return (await opened().forkSession(sessionId, { entryId, position: "at" })).id;
+  },
+  async renameSession({ sessionId, name }) {
+    await opened().renameSession(sessionId, name);
+    return null;
+  },
+  async archive({ sessionId }) {
+    await opened().archiveSession(sessionId);
+    return null;
+  },
+  async branches() {
+    return addedBranches;
   },
   async deleteRoom({ sessionId, timeoutMs }) {
     return opened().deleteRoom(sessionId, timeoutMs);

@@ -49,6 +49,11 @@ export class EntryLedger {
     await this.#noteNew(device, sessionId, () => device.ask("move", { sessionId, entryId }));
   }
 
+  /** Names a session, which leaves an entry in it. */
+  async rename(device: DeviceProcess, sessionId: string, name: string): Promise<void> {
+    await this.#noteNew(device, sessionId, () => device.ask("renameSession", { sessionId, name }));
+  }
+
   async #noteNew(device: DeviceProcess, sessionId: string, act: () => Promise<unknown>): Promise<void> {
     const readIds = async (): Promise<string[]> => (await device.ask("snapshot", { sessionId })).lines.map(idOf);
     const before = new Set(await readIds());
@@ -85,16 +90,12 @@ export class EntryLedger {
 
   /** Compares the number of records a stopped relay keeps with the entries and the header of each session. */
   async assertRelayKeeps(what: string, dataDir: string): Promise<void> {
-    const store = await openLmdbStore({ path: dataDir });
-    try {
-      for (const [sessionId, ids] of this.#idsBySession) {
-        const { roomId } = deriveRoomKeys(Uint8Array.from(Buffer.from(keyHex, "hex")), sessionId);
-        const records = (await readRoom(store, roomId)).getArray("entries").length;
-        assert.equal(records, ids.length + 1, `${what}: records of ${sessionId} at the relay`);
-      }
-    } finally {
-      await store.close();
-    }
+    for (const [sessionId, ids] of this.#idsBySession)
+      assert.equal(
+        await countRecords(dataDir, sessionId),
+        ids.length + 1,
+        `${what}: records of ${sessionId} at the relay`,
+      );
   }
 
   /** A device that joins now and has nothing but the relay. */
@@ -102,5 +103,16 @@ export class EntryLedger {
     const newcomer = await lab.startDevice({ name: `newcomer-${what.replaceAll(/\W+/g, "-")}`, relay: relayUrl });
     await this.untilEverywhere(`${what}, on a new device`, [newcomer]);
     await newcomer.stop();
+  }
+}
+
+/** How many records of a session a relay that is not running keeps; its header is one of them. */
+export async function countRecords(dataDir: string, sessionId: string): Promise<number> {
+  const { roomId } = deriveRoomKeys(Uint8Array.from(Buffer.from(keyHex, "hex")), sessionId);
+  const store = await openLmdbStore({ path: dataDir });
+  try {
+    return (await readRoom(store, roomId)).getArray("entries").length;
+  } finally {
+    await store.close();
   }
 }

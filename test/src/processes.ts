@@ -67,7 +67,8 @@ function forkRelay(dataDir: string, port: number): ChildProcess {
 /** Starts a device process; it does nothing before its `open` call. */
 export function startDeviceProcess(): DeviceProcess {
   const child = fork(builtFile("device-process.js"), [], {
-    execArgv,
+    // Its clock can be set, by a part of Node that warns about itself.
+    execArgv: [...execArgv, "--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { backUpLmdbStore } from "@coppice/persist-lmdb";
-import { EntryLedger } from "./entry-ledger.ts";
+import { countRecords, EntryLedger } from "./entry-ledger.ts";
 import { type Lab, makeCheck, type NetworkCheck, patientMs, showMs } from "./network-lab.ts";
 import type { RelayProcess } from "./processes.ts";
 
@@ -56,9 +56,20 @@ async function restoreYesterday(lab: Lab, count: number): Promise<string> {
   rmSync(relay.dataDir, { recursive: true });
   renameSync(backup, relay.dataDir);
   const startedAt = performance.now();
-  const restored = await lab.startRelay("relay", relay.port);
+  const refilled = await lab.startRelay("relay", relay.port);
   for (const sessionId of ["old", "shared", "merged"])
     assert.ok(await a.ask("waitAcknowledged", { sessionId, timeoutMs: patientMs }), `${sessionId} refilled`);
+  // What the device says is at the relay survives it, at once.
+  await refilled.kill();
+  for (const sessionId of ["old", "shared", "merged"]) {
+    const held = (await a.ask("snapshot", { sessionId })).lines.length;
+    assert.equal(
+      await countRecords(relay.dataDir, sessionId),
+      held + 1,
+      `${sessionId}: what the device had acknowledged`,
+    );
+  }
+  const restored = await lab.startRelay("relay", relay.port);
   const devices = [a];
   for (const name of ["b", "early"]) devices.push(await lab.startDevice({ name, relay: relay.url }));
   await ledger.untilEverywhere("restored", devices);
