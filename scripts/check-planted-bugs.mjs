@@ -16,6 +16,9 @@ if (process.exitCode === 0) {
   const { plantedBugs } = await import("../test/dist/planted-bugs.js");
   const wanted = process.argv.slice(2);
   const bugs = wanted.length === 0 ? plantedBugs : plantedBugs.filter(({ name }) => wanted.includes(name));
+  // Tests that fail anyway would seem to catch everything.
+  const failure = await catchBug({ name: "", tests: [...new Set(bugs.flatMap(({ tests }) => tests))] }, "1");
+  if (failure !== undefined) throw new Error(`Without any bug the tests fail: ${failure}`);
   const outcomes = [];
   for (const bug of bugs) {
     const outcome = await catchBug(bug);
@@ -28,14 +31,14 @@ if (process.exitCode === 0) {
 }
 
 /** What the failing test says of the bug; undefined when every test passes with it. */
-async function catchBug({ name, tests }) {
+async function catchBug({ name, tests }, simulatedRuns = runs) {
   const folder = mkdtempSync(join(tmpdir(), "coppice-planted-"));
   try {
     const report = join(folder, "report.json");
     const vitest = join(rootFolder, "node_modules", "vitest", "vitest.mjs");
     const child = spawn(process.execPath, [vitest, "run", ...tests, "--reporter=json", `--outputFile=${report}`], {
       cwd: rootFolder,
-      env: { ...process.env, PLANTED_BUG: name, SIM_RUNS: runs },
+      env: { ...process.env, PLANTED_BUG: name, SIM_RUNS: simulatedRuns },
       stdio: ["ignore", "ignore", "pipe"],
     });
     const errors = [];

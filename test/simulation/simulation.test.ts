@@ -1,7 +1,9 @@
 import "./determinism.ts";
+import { openWorkspace } from "@coppice/client";
 import { readSimulationSettings, simulationTimeoutMs } from "@coppice/testkit";
+import { SimulatedDisk } from "@coppice/testkit/simulation";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createChoices, seedRandomness, time } from "./determinism.ts";
 import { pastFailures } from "./past-failures.ts";
 import { createCounts, SimulatedWorld, type WorldCounts } from "./simulated-world.ts";
@@ -23,6 +25,19 @@ async function run(scenario: Scenario): Promise<SimulatedWorld> {
     time.clearTimers();
   }
 }
+
+// What the first device of a process loads when it starts comes in real time, of which a world knows nothing.
+beforeAll(async () => {
+  const disk = new SimulatedDisk({ commitMs: () => 1, readMs: () => 0 });
+  const device = { id: "00000000-0000-7000-8000-000000000000", name: "first" };
+  let isOver = false;
+  const opening = openWorkspace({ store: disk.open(), device, workspaceKey: new Uint8Array(32) }).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await time.advance(10);
+  await opening;
+  time.clearTimers();
+}, maxRunMs);
 
 afterAll(() => time.stop());
 

@@ -180,6 +180,18 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
   },
+  {
+    name: "merge-stored-updates-with-a-known-part",
+    tests: ["packages/relay/test/relay-merging.test.ts"],
+    consequence: "merging in the background writes a record into the log a second time",
+    replacements: [
+      {
+        file: "packages/relay/src/merge-updates.ts",
+        original: "structs === undefined || !structs.every(isHeldFromHere)",
+        replacement: "structs === undefined || !structs.some(isHeldFromHere)",
+      },
+    ],
+  },
 ];
 
 /** The source with a bug's replacements for this file. Throws when one does not match exactly once. */

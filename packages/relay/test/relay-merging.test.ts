@@ -1,10 +1,10 @@
 import { SessionError, type StoredUpdate } from "@coppice/core";
-import { closeCodes, maxChunkBytes, parseUpdate } from "@coppice/wire";
+import { closeCodes, encodeUpdate, maxChunkBytes, parseUpdate } from "@coppice/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as Y from "yjs";
 import { indexSnapshotName } from "../src/index-snapshot.ts";
-import { maxMergedStructs } from "../src/merge-updates.ts";
+import { maxMergedStructs, mergeUpdates } from "../src/merge-updates.ts";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type RelayFixture, startRelay } from "./relay-fixture.ts";
@@ -169,6 +169,25 @@ test("[RL66] a damaged stored update is not touched by merging (F44)", async () 
   await merged(store, 5);
   expect(log(store)).toContainEqual({ seq: 21, update: damaged });
   expect(await readRoom(fixture)).toEqual(expected);
+});
+
+test("[RL66] a stored update of which the room holds a part from elsewhere is not merged with others", async () => {
+  const store = new MemoryUpdateStore();
+  const writer = new Writer(5);
+  for (let i = 0; i < 4; i += 1) writer.push([i]);
+  const since = (clock: number): Uint8Array =>
+    Y.encodeStateAsUpdate(writer.doc, Y.encodeStateVector(new Map([[5, clock]])));
+  const cut = (update: Uint8Array, count: number): Uint8Array => {
+    const parsed = parseUpdate(update);
+    return encodeUpdate(parsed.ok ? parsed.value.structs.slice(0, count) : []);
+  };
+  // The second one holds again what the first one holds.
+  const updates = [cut(since(0), 2), cut(since(1), 2), since(3)].map((update, at) => ({ seq: at + 1, update }));
+  store.logs.set("room", updates);
+  const seqOf = (_client: number, clock: number): number | undefined => [1, 1, 2, 3][clock];
+  const merging = await mergeUpdates(await store.openLog("room"), { from: 2, to: 3 }, seqOf);
+  expect(merging.isMerged).toBe(false);
+  expect(log(store)).toEqual(updates);
 });
 
 test("[RL64] [RL65] any writers, readers, pauses and restarts: everybody ends with everything, each struct sent once", async () => {
