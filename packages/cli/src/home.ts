@@ -2,7 +2,7 @@ import { access, constants, mkdir, open, readFile, rename, stat, writeFile } fro
 import { dirname, join, resolve } from "node:path";
 import type { DeviceIdentity, PairingInvitation } from "@coppice/client";
 import { formatPairingLink, parsePairingLink } from "@coppice/client";
-import { SessionError } from "@coppice/core";
+import { createNewerVersionError, SessionError } from "@coppice/core";
 import { describeFileError, readErrorCode } from "./error-sentence.ts";
 
 /** What a home folder holds besides its store: who this device is and which workspace it belongs to. */
@@ -26,6 +26,8 @@ export interface HomeSurroundings {
 const homeOption = "--home or COPPICE_HOME";
 const privateFileMode = 0o600;
 const privateFolderMode = 0o700;
+/** Of the form of `device.json`; without one it is 1. */
+const deviceFileVersion = 1;
 
 /**
  * The home folder in force: `--home`, else `COPPICE_HOME`, else the platform's data folder. Absolute; nothing is made.
@@ -65,6 +67,8 @@ export async function findHome(folder: string): Promise<Home | undefined> {
   try {
     invitation = parsePairingLink(linkText.trim());
   } catch (error) {
+    if (error instanceof SessionError && error.code === "version_mismatch")
+      throw createNewerVersionError(`The file ${linkFileOf(folder)}`);
     throw damaged(linkFileOf(folder), "it holds no complete link", error);
   }
   return { folder, device, ...invitation };
@@ -78,7 +82,8 @@ export async function createHome(folder: string, device: DeviceIdentity, workspa
   try {
     await makeFolder(folder);
     const known = await readDevice(folder);
-    if (known === undefined) await writeNew(deviceFileOf(folder), `${JSON.stringify(device, null, 2)}\n`);
+    if (known === undefined)
+      await writeNew(deviceFileOf(folder), `${JSON.stringify({ v: deviceFileVersion, ...device }, null, 2)}\n`);
     // Last: a folder with this file is a home.
     await writeNew(linkFileOf(folder), `${formatPairingLink(workspace)}\n`);
     return { folder, device: known ?? device, ...workspace };
@@ -156,7 +161,8 @@ async function readDevice(folder: string): Promise<DeviceIdentity | undefined> {
   } catch (error) {
     throw damaged(deviceFileOf(folder), "it is not JSON", error);
   }
-  const { id, name, person } = (parsed ?? {}) as { [field: string]: unknown };
+  const { v, id, name, person } = (parsed ?? {}) as { [field: string]: unknown };
+  if (typeof v === "number" && v > deviceFileVersion) throw createNewerVersionError(`The file ${deviceFileOf(folder)}`);
   if (typeof id !== "string" || id === "" || typeof name !== "string")
     throw damaged(deviceFileOf(folder), "it names no device");
   return { id, name, ...(typeof person === "string" ? { person } : {}) };

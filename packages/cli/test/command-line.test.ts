@@ -206,6 +206,19 @@ describe("failures", () => {
     expect(result.stderr).toContain("workspace-link is damaged");
     expect(result.stderr).not.toContain("abc");
   });
+
+  it.each([
+    ["device.json", '{ "v": 2, "device": {} }'],
+    ["workspace-link", "coppice:/#coppice=3.abc"],
+  ])("[CP2, CP11, WS50] a home whose %s a newer version has written", async (name, text) => {
+    const device = await makeDevice("laptop");
+    await writeFile(join(device.home, name), text);
+    const result = await device.run(["sessions"]);
+    expectOneSentence(result);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(new RegExp(`${name} was written by a newer version of Coppice; upgrade to use it.`));
+    expect(await readFile(join(device.home, name), "utf8")).toBe(text);
+  });
 });
 
 describe("help and output", () => {

@@ -62,7 +62,7 @@ export class ArrivalKeeper {
   }
 }
 
-/** A value of another version is of no use: then chunks count as having arrived at once. */
+/** A damaged value is of no use: then chunks count as having arrived at once. Rejects `version_mismatch`. */
 async function readOrder(store: ArrivalStore | undefined): Promise<ArrivalOrder | undefined> {
   const bytes = await store?.read();
   return bytes && ArrivalOrder.decode(bytes);

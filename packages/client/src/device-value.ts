@@ -1,4 +1,4 @@
-import { createNewerVersionError } from "./newer-version.ts";
+import { createNewerVersionError } from "@coppice/core";
 
 type Fields = { readonly [field: string]: unknown };
 

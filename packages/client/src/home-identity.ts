@@ -13,6 +13,8 @@ const maxCopies = 64;
 
 const nameFormat: DeviceValueFormat = { version: 1, what: "The name of this device" };
 
+const successorFormat: DeviceValueFormat = { version: 2, what: "The id that this copied device has taken" };
+
 const successorKey = (deviceId: string): string => `device-after/${deviceId}`;
 const nameKey = (deviceId: string): string => `device-name/${deviceId}`;
 
@@ -49,13 +51,18 @@ export async function takeNewIdentity(
 ): Promise<HomeIdentity> {
   const { id } = present.device;
   if ((await readSuccessor(store, id)) === undefined)
-    await store.writeValue(successorKey(id), new TextEncoder().encode(createUuidV7()));
+    await store.writeValue(successorKey(id), encodeDeviceValue(successorFormat, { deviceId: createUuidV7() }));
   return readHomeIdentity(store, given);
 }
 
 async function readSuccessor(store: UpdateStore, deviceId: string): Promise<string | undefined> {
   const bytes = await store.readValue(successorKey(deviceId));
-  return bytes && new TextDecoder().decode(bytes);
+  if (bytes === undefined) return undefined;
+  // The first version was the id alone.
+  const text = new TextDecoder().decode(bytes);
+  if (!text.startsWith("{")) return text;
+  const id = decodeDeviceValue(successorFormat, bytes)?.deviceId;
+  return typeof id === "string" ? id : undefined;
 }
 
 async function readName(store: UpdateStore, deviceId: string): Promise<string | undefined> {

@@ -1,8 +1,11 @@
 import { SessionError, type UpdateStore } from "@coppice/core";
+import { type DeviceValueFormat, decodeDeviceValue, encodeDeviceValue } from "./device-value.ts";
 
 /** Registrations of replicas that have closed are kept for so many openings: their last cursor may still be under way. */
 const keptRegistrations = 128;
 
+/** The first version was an array alone. */
+const listFormat: DeviceValueFormat = { version: 2, what: "The list of this device's replicas" };
 const listKey = "replicas";
 const replicaKey = (replicaId: string): string => `replica/${replicaId}`;
 const openState = Uint8Array.of(1);
@@ -58,17 +61,13 @@ async function register(store: UpdateStore, replicaId: string): Promise<void> {
     // One that stays open for long must be known as long.
     else if (state !== undefined) kept.unshift(id);
   }
-  writes.push(store.writeValue(listKey, new TextEncoder().encode(JSON.stringify(kept))));
+  writes.push(store.writeValue(listKey, encodeDeviceValue(listFormat, { ids: kept })));
   await Promise.all(writes);
 }
 
-/** Written by this file alone; a value that is none is a list lost, and costs only the tidying up. */
+/** A value that is none is a list lost, and costs only the tidying up. Throws `version_mismatch`. */
 function parseList(bytes: Uint8Array | undefined): string[] {
-  if (bytes === undefined) return [];
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
-  } catch {
-    return [];
-  }
+  const value = decodeDeviceValue(listFormat, bytes);
+  const ids: unknown = Array.isArray(value) ? value : value?.ids;
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }

@@ -5,6 +5,7 @@ export type { PairingInvitation } from "./pairing-link.ts";
 export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
 export type { RandomSource } from "./retry-delay.ts";
 export type { SessionLocals } from "./session-locals.ts";
+export type { SessionProblem } from "./session-problems.ts";
 export type { LocalStatus, RelayStatus, SyncStatus } from "./sync-status.ts";
 export type { TokenSource } from "./token-gate.ts";
 export { openWorkspace } from "./workspace.ts";

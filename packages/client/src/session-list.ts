@@ -1,7 +1,6 @@
-import { SessionError } from "@coppice/core";
+import { createNewerVersionError, SessionError } from "@coppice/core";
 import { createRoomKeys, deriveRoomKeys, type RoomKeys } from "@coppice/storage-yjs";
 import { fromHexString, toHexString } from "lib0/buffer";
-import { createNewerVersionError } from "./newer-version.ts";
 import type { SessionLocals, SessionLocalsKeeper } from "./session-locals.ts";
 import { type ListedSession, nameOf, type WorkspaceListing } from "./workspace-listing.ts";
 import type { ListSessionsOptions, WorkspaceSession } from "./workspace-types.ts";
@@ -43,17 +42,19 @@ export class SessionList {
     );
   }
 
-  /** Whether a record lists the session, deleted or not. */
-  has(sessionId: string): boolean {
-    return this.#options.getListing().sessions.get(sessionId)?.createdAt !== undefined;
-  }
-
-  /** What is said of a session. Throws `not_found`, or `version_mismatch` when only a newer version can tell. */
-  require(sessionId: string): ListedSession {
+  /** What is said of a session, deleted or not; undefined: nothing. Throws `version_mismatch` when only a newer version can tell. */
+  find(sessionId: string): ListedSession | undefined {
     const listed = this.#options.getListing().sessions.get(sessionId);
     if (listed?.createdAt !== undefined) return listed;
     if (listed !== undefined && listed.newerRecords > 0)
       throw createNewerVersionError(`What the workspace says of session ${sessionId}`);
+    return undefined;
+  }
+
+  /** As `find`; throws `not_found`. */
+  require(sessionId: string): ListedSession {
+    const listed = this.find(sessionId);
+    if (listed !== undefined) return listed;
     throw new SessionError("not_found", `This workspace has no session ${sessionId}.`);
   }
 

@@ -1,4 +1,4 @@
-import { SessionError, type UpdateLog } from "@coppice/core";
+import { createNewerVersionError, type UpdateLog } from "@coppice/core";
 import type { LogRecord } from "@coppice/storage-yjs";
 import { chunkStructs, encodeUpdate, type Struct } from "@coppice/wire";
 import * as Y from "yjs";
@@ -66,11 +66,7 @@ export function encodeSetAside(structs: readonly Struct[]): Uint8Array {
 /** Reads them back, each after what it builds on. Throws `version_mismatch` for what a later version wrote. */
 export function decodeSetAside(bytes: Uint8Array | undefined): readonly Struct[] {
   if (bytes === undefined) return [];
-  if (bytes[0] !== formatVersion)
-    throw new SessionError(
-      "version_mismatch",
-      "A later version of Coppice set records aside here; upgrade to open it.",
-    );
+  if (bytes[0] !== formatVersion) throw createNewerVersionError("What was set aside of a room");
   return readLocalStructs(bytes.subarray(1));
 }
 

@@ -1,4 +1,4 @@
-import { Session, SessionError, type UpdateStore } from "@coppice/core";
+import { createNewerVersionError, Session, SessionError, type UpdateStore } from "@coppice/core";
 import {
   type LogRecord,
   type RecordCrypto,
@@ -10,8 +10,10 @@ import {
 } from "@coppice/storage-yjs";
 import type * as Y from "yjs";
 import { BranchWatch } from "./branch-watch.ts";
+import { type DeviceValueFormat, decodeDeviceValue, encodeDeviceValue } from "./device-value.ts";
 import type { Replica, ReplicaReader } from "./replica.ts";
 import { SessionCursors } from "./session-cursors.ts";
+import { describeProblems, type SessionProblem } from "./session-problems.ts";
 import type { SyncStatus } from "./sync-status.ts";
 import type { BranchEvent, SessionCursor, SharedSession } from "./workspace-types.ts";
 
@@ -53,6 +55,10 @@ const longestSettlingMs = 1_500;
 /** Derived data of a room's log: the index of its session. */
 const indexSlot = "session-index";
 
+const leafFormat: DeviceValueFormat = { version: 1, what: "The place of this device in a session" };
+/** The mark of a device that has had all of a session is one byte, its version. */
+const syncedVersion = 1;
+
 /** Values of this device in the store, per session; by its room, because a session id may be any text. */
 const leafKey = (roomId: string): string => `leaf/${roomId}`;
 const syncedKey = (roomId: string): string => `synced/${roomId}`;
@@ -62,8 +68,8 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
   const { id, roomId, replica, crypto, store, deviceId, formerDeviceIds } = options;
   const [newestKeys, ...olderKeys] = options.keys ?? [];
   const [leaf, synced] = await Promise.all([store.readValue(leafKey(roomId)), store.readValue(syncedKey(roomId))]);
-  const isSynced = synced !== undefined;
-  const storedLeaf = leaf && parseStoredLeaf(leaf);
+  const isSynced = readSyncedMark(synced);
+  const storedLeaf = parseStoredLeaf(leaf);
   const storage = await YjsSessionStorage.open({
     doc: replica.doc,
     sessionId: id,
@@ -75,7 +81,7 @@ export async function openSharedSession(options: OpenSharedSessionOptions): Prom
     flushed: () => replica.flushed(),
     ownLeaf: {
       read: () => storedLeaf,
-      write: (leaf) => store.writeValue(leafKey(roomId), new TextEncoder().encode(JSON.stringify(leaf))),
+      write: (leaf) => store.writeValue(leafKey(roomId), encodeDeviceValue(leafFormat, { ...leaf })),
     },
     arrivals: replica.arrivals,
     indexSnapshot: {
@@ -193,6 +199,10 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     if (deviceId === undefined) return undefined;
     const deviceName = this.#options.deviceNames().get(deviceId);
     return { deviceId, ...(deviceName === undefined ? {} : { deviceName }) };
+  }
+
+  getProblems(): SessionProblem[] {
+    return describeProblems(this.storage.getUnreadable());
   }
 
   /** This device goes by another id from now on and keeps its place. */
@@ -364,7 +374,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   }
 
   async #writeSynced(): Promise<void> {
-    await this.#options.store.writeValue(syncedKey(this.roomId), Uint8Array.of(1));
+    await this.#options.store.writeValue(syncedKey(this.roomId), Uint8Array.of(syncedVersion));
     this.#isSynced = true;
   }
 
@@ -383,7 +393,27 @@ function hasChanged(keys: readonly RoomKeys[], before: readonly RoomKeys[]): boo
   return keys.length !== before.length || keys.some((key, at) => key !== before[at]);
 }
 
-/** Written by this package under the device's own store; a value that is not one is a value lost. */
-function parseStoredLeaf(bytes: Uint8Array): StoredLeaf {
-  return JSON.parse(new TextDecoder().decode(bytes)) as StoredLeaf;
+/** A value that is none is a place lost: the device's own last record tells where it stands. */
+function parseStoredLeaf(bytes: Uint8Array | undefined): StoredLeaf | undefined {
+  const fields = decodeDeviceValue(leafFormat, bytes);
+  if (fields === undefined) return undefined;
+  const { leafId, ownRecordId, sinceRecordId, deviceId } = fields;
+  if (!isTextOrNull(leafId) || !isTextOrNull(ownRecordId)) return undefined;
+  return {
+    leafId,
+    ownRecordId,
+    ...(typeof sinceRecordId === "string" ? { sinceRecordId } : {}),
+    ...(typeof deviceId === "string" ? { deviceId } : {}),
+  };
+}
+
+/** Throws `version_mismatch` for a mark of a later version. */
+function readSyncedMark(bytes: Uint8Array | undefined): boolean {
+  if (bytes !== undefined && (bytes[0] ?? 0) > syncedVersion)
+    throw createNewerVersionError("What this device has had of a session");
+  return bytes !== undefined;
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
 }

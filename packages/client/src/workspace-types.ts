@@ -16,6 +16,7 @@ import type {
 import type { NetworkSignal } from "./network-signal.ts";
 import type { RandomSource } from "./retry-delay.ts";
 import type { SessionLocals } from "./session-locals.ts";
+import type { SessionProblem } from "./session-problems.ts";
 import type { SyncStatus } from "./sync-status.ts";
 import type { TokenSource } from "./token-gate.ts";
 import type { SessionHints } from "./workspace-records.ts";
@@ -171,6 +172,8 @@ export interface SharedSession {
   readonly hasBeenFetched: boolean;
   /** The id of the device that wrote an entry, and its name when the workspace knows it. */
   getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined;
+  /** What of the session cannot be shown here and why; empty when all is well. Changes come with `entries`. */
+  getProblems(): SessionProblem[];
   /** The leaf this device would continue from; what other processes of the device wrote is included. */
   getDeviceLeafId(): string | null;
   /**

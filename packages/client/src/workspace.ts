@@ -23,6 +23,7 @@ import { readDevicePublicKey } from "./device-keys.ts";
 import { removeCredentials } from "./git-remote.ts";
 import { type HomeIdentity, readHomeIdentity, renameIdentity, takeNewIdentity } from "./home-identity.ts";
 import { HomeReplicas } from "./home-replicas.ts";
+import { requireWorkspace } from "./home-workspace.ts";
 import { importInto } from "./import-session.ts";
 import { platformNetworkSignal } from "./network-signal.ts";
 import { OpenSessions } from "./open-sessions.ts";
@@ -59,10 +60,12 @@ const copyGraceMs = 10_000;
 
 /**
  * Opens a workspace on this device: its list from the local store, then the socket to its relay. Settles when the
- * local list is loaded; the relay may be away. Rejects with the store's error when that cannot be read.
+ * local list is loaded; the relay may be away. Rejects with the store's error when that cannot be read,
+ * `wrong_key` when the store belongs to another workspace, `version_mismatch` when a newer version has written there.
  */
 export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Workspace> {
   const room = deriveWorkspaceRoom(options.workspaceKey);
+  await requireWorkspace(options.store, room.roomId);
   const replicaId = createUuidV7();
   const identity = await readHomeIdentity(options.store, options.device);
   const publicKey = await findPublicKey(options.store, identity.device.id);
@@ -232,7 +235,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   async delete({ id }: Pick<WorkspaceSession, "id">): Promise<void> {
-    if (this.#list.has(id)) await this.deleteSession(id, 0);
+    if (this.#list.find(id) !== undefined) await this.deleteSession(id, 0);
   }
 
   async createSession(options: CreateSessionOptions): Promise<SharedSession> {
@@ -312,6 +315,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     const parsed = parseHeaderJson(source.headerJson);
     if (!parsed.ok) throw new SessionError("invalid_session", `This is no session header: ${parsed.error.message}`);
     const header = parsed.value;
+    // Throws for one that only a newer version can tell of.
+    this.#list.find(header.id);
     const wasOpen = this.#sessions.has(header.id);
     const session = await this.#sessions.open(header.id);
     try {
@@ -413,7 +418,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       ...(parentSession === undefined ? {} : { parentSession }),
       ...(metadata === undefined ? {} : { metadata }),
     };
-    if (this.#list.has(id))
+    if (this.#list.find(id) !== undefined)
       throw new SessionError("invalid_session", `Session ${id} exists in this workspace already.`);
     const session = await this.#sessions.open(id);
     await session.create(JSON.stringify(header));
@@ -429,7 +434,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     // Before it is listed: other processes of the home read it then.
     if (this.#locals.get(sessionId).cwd === undefined) await this.#locals.set(sessionId, { cwd });
     const [{ createdAt }, name] = await Promise.all([storage.getMetadata(), storage.getSessionName()]);
-    if (this.#list.has(sessionId)) this.#listName(sessionId, name);
+    if (this.#list.find(sessionId) !== undefined) this.#listName(sessionId, name);
     else
       this.#log.append({
         type: "workspace_session",

@@ -21,7 +21,53 @@ describe("pairing links", () => {
     expect(url.href).toBe("wss://relay.example/");
   });
 
+  const key = "ACVKb5S53gMoTXKXvOEGK1B1mr_kCS5TeJ3C5wwxVns";
+
+  it("[WS6] a link of the first version, the key alone, is read", () => {
+    expect(parsePairingLink(`ws://127.0.0.1:4600/#coppice=${key}`)).toEqual({
+      relay: "ws://127.0.0.1:4600",
+      workspaceKey,
+    });
+  });
+
+  it("[WS6] a link is what it always was", () => {
+    expect(formatPairingLink({ relay: "wss://r.example", workspaceKey })).toBe(
+      `wss://r.example/#coppice=2.${key}.TdeHxA`,
+    );
+  });
+
+  it("[WS6] a link with any character changed is refused instead of leading to an empty workspace", () => {
+    const link = formatPairingLink({ workspaceKey });
+    const from = link.indexOf("2.") + 2;
+    let refused = 0;
+    for (let at = from; at < link.length; at++) {
+      for (const character of ["A", "b", "_", "."]) {
+        if (character === link[at]) continue;
+        const changed = link.slice(0, at) + character + link.slice(at + 1);
+        try {
+          // The last character of either part may carry bits that no byte needs.
+          expect(parsePairingLink(changed).workspaceKey).toEqual(workspaceKey);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "invalid_entry" });
+          refused++;
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(180);
+  });
+
+  it("[WS6, WS50] a link of a newer version says upgrade", () => {
+    for (const link of ["ws://127.0.0.1:4600/#coppice=3.anything", "coppice:/#coppice=17.x.y.z"])
+      expect(() => parsePairingLink(link)).toThrow(
+        expect.objectContaining({ code: "version_mismatch", message: expect.stringContaining("upgrade") }),
+      );
+  });
+
   it.each([
+    "ws://127.0.0.1:4600/#coppice=2.",
+    `ws://127.0.0.1:4600/#coppice=2.${key}`,
+    `ws://127.0.0.1:4600/#coppice=2.${key}.`,
+    `ws://127.0.0.1:4600/#coppice=0.${key}.AAAAAA`,
     "ws://127.0.0.1:4600/#coppice=",
     "ws://127.0.0.1:4600/#coppice=abc",
     "ws://127.0.0.1:4600/#other",

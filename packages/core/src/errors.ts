@@ -13,6 +13,7 @@ export type SessionErrorCode =
   | "not_synced"
   | "relay_refused"
   | "version_mismatch"
+  | "wrong_key"
   | "closed";
 
 /**
@@ -27,6 +28,14 @@ export class SessionError extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/**
+ * The one error for what a later version of Coppice wrote: it is neither used nor overwritten. `what` begins the
+ * sentence: "The place of this device".
+ */
+export function createNewerVersionError(what: string): SessionError {
+  return new SessionError("version_mismatch", `${what} was written by a newer version of Coppice; upgrade to use it.`);
 }
 
 /** An ordinary outcome that may be a failure: parsing bytes from outside, reading a damaged file. */

@@ -1,7 +1,7 @@
 // The contract everybody implements.
 
 export type { Result, SessionErrorCode } from "./errors.ts";
-export { SessionError } from "./errors.ts";
+export { createNewerVersionError, SessionError } from "./errors.ts";
 export type {
   BatchOptions,
   BatchProgress,

@@ -1,3 +1,4 @@
+import { createNewerVersionError, SessionError } from "@coppice/core";
 import * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import * as Y from "yjs";
@@ -27,11 +28,13 @@ export class ArrivalOrder {
   readonly #batches: ArrivedRange[][] = [];
   readonly #arrivalsByClient = new Map<number, ClientArrivals>();
 
-  /** Reads what `encode` wrote; undefined for anything else, another version included. */
+  /** Reads what `encode` wrote; undefined for anything else. Throws `version_mismatch` for a later version. */
   static decode(bytes: Uint8Array): ArrivalOrder | undefined {
     try {
       const decoder = decoding.createDecoder(bytes);
-      if (decoding.readVarUint(decoder) !== FORMAT_VERSION) return undefined;
+      const version = decoding.readVarUint(decoder);
+      if (version > FORMAT_VERSION) throw createNewerVersionError("The order in which records arrived here");
+      if (version !== FORMAT_VERSION) return undefined;
       const clientIds: number[] = [];
       for (let left = decoding.readVarUint(decoder); left > 0; left--) clientIds.push(decoding.readVarUint(decoder));
       const order = new ArrivalOrder();
@@ -45,7 +48,8 @@ export class ArrivalOrder {
         order.#addBatch(ranges);
       }
       return decoding.hasContent(decoder) ? undefined : order;
-    } catch {
+    } catch (error) {
+      if (error instanceof SessionError) throw error;
       // The bytes end too early: lib0 throws for nothing else.
       return undefined;
     }

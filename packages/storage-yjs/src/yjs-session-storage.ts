@@ -1,4 +1,5 @@
 import {
+  createNewerVersionError,
   type EntryRecord,
   insertAt,
   parseHeaderJson,
@@ -515,9 +516,12 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
     if (damaged + newer === 0) {
       throw new SessionError("not_synced", `The header of session ${sessionId} has not arrived yet`);
     }
+    if (damaged === 0) throw createNewerVersionError(`Session ${sessionId}`);
     throw new SessionError(
       "invalid_session",
-      `No header of session ${sessionId} can be read (${damaged + newer} records do not open): a wrong key, damage, or a newer version`,
+      this.#sessionRecords.unreadable.hasOtherKeys
+        ? `Session ${sessionId} is sealed with a key that is not known here; it can be read once the key has come`
+        : `No header of session ${sessionId} can be read: ${damaged + newer} records do not open`,
     );
   }
 

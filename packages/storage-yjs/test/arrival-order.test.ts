@@ -55,13 +55,15 @@ describe("arrival order", () => {
     expect(ArrivalOrder.decode(hexToBytes(good))).toBeDefined();
     const bad = [
       "",
-      "02",
-      `02${good.slice(2)}`,
+      `00${good.slice(2)}`,
       "0101050101" + "0103",
       ...["01", "0101", "01010501", "010105010100"],
       `${good}00`,
     ];
     for (const hex of bad) expect(ArrivalOrder.decode(hexToBytes(hex))).toBeUndefined();
+    for (const hex of ["02", `02${good.slice(2)}`]) {
+      expect(() => ArrivalOrder.decode(hexToBytes(hex))).toThrow(expect.objectContaining({ code: "version_mismatch" }));
+    }
   });
 
   test("[YS61] records are numbered as they come, whatever their place in the log, also when it is loaded merged", () => {
