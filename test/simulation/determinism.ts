@@ -3,7 +3,7 @@
  * random numbers at its own import, which lib0 (and with it Yjs) does with both.
  */
 import { VirtualTime } from "@coppice/testkit/simulation";
-import { create, type PRNG, uint32 } from "lib0/prng";
+import { create, type PRNG, real53, uint32 } from "lib0/prng";
 
 /** The one clock of all simulated processes. */
 export const time: VirtualTime = VirtualTime.start();
@@ -13,6 +13,11 @@ let generator = create(0);
 /** From here on every random byte of the process (ids, nonces, Yjs client ids) follows from the seed. */
 export function seedRandomness(seed: number): void {
   generator = create(seed);
+}
+
+/** A number from 0 to 1 of the seeded generator, for what a device leaves to chance. */
+export function drawRandom(): number {
+  return real53(generator);
 }
 
 /** Fills with bytes of the seeded generator, as Web Crypto's function of this name does with better ones. */

@@ -1,6 +1,7 @@
 import { openWorkspace, type SharedSession, type Workspace } from "@coppice/client";
 import { type SessionEntry, SessionError } from "@coppice/core";
 import type { SimulatedDisk, SimulatedNetwork } from "@coppice/testkit/simulation";
+import { drawRandom } from "./determinism.ts";
 
 /** What a device did, as its user would tell: an entry of this text, or a move to an entry. */
 type LeafChange = { readonly text: string } | { readonly entryId: string | null };
@@ -75,6 +76,7 @@ export class SimulatedDevice {
       workspaceKey,
       relay: "ws://relay.test",
       webSocket: network.createWebSocketClass(this.name),
+      random: drawRandom,
     });
   }
 
