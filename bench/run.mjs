@@ -16,12 +16,13 @@ const baselineUrl = new URL("baseline.json", folder);
 const args = process.argv.slice(2).filter((arg) => arg !== "--");
 const isBaseline = args.includes("--baseline");
 const names = args.filter((arg) => arg !== "--baseline");
-const programs = readdirSync(folder)
-  .filter((file) => file.endsWith(".bench.mjs"))
-  .filter((file) => names.length === 0 || names.some((name) => file.includes(name)));
+const allPrograms = readdirSync(folder).filter((file) => file.endsWith(".bench.mjs"));
+const programs = allPrograms.filter((file) => names.length === 0 || names.some((name) => file.includes(name)));
 
 if (programs.length === 0 || (isBaseline && names.length > 0)) {
-  console.error("Usage: pnpm bench [NAME…], or pnpm bench --baseline to measure everything anew");
+  if (programs.length === 0) console.error(`There is no benchmark called ${names.join(" or ")}.`);
+  console.error("Usage: pnpm bench [NAME…], or pnpm bench --baseline to measure everything anew. Names:");
+  for (const file of allPrograms) console.error(`  ${file.replace(".bench.mjs", "")}`);
   process.exit(2);
 }
 

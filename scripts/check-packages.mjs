@@ -3,7 +3,6 @@
  * versions of `workspace:` and `catalog:` written out and nothing but the published files. Prints one line per package;
  * exit code 1 when something is wrong with one. Needs the build in dist and no network.
  */
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,14 +10,14 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { problemAffectsResolutionKind } from "@arethetypeswrong/core/problems";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { pnpmPackage, rootFolder } from "./toolchain.mjs";
+import { packPackages } from "./toolchain.mjs";
 
 /** How our packages are found. The others, those of `require` and of Node before 12, are what ESM only gives up. */
 const resolutionKinds = ["node16-esm", "bundler"];
 
 const tarballFolder = mkdtempSync(join(tmpdir(), "coppice-packages-"));
 try {
-  packPackages();
+  packPackages(tarballFolder);
   let problemCount = 0;
   for (const name of readdirSync(tarballFolder).sort()) {
     const tarball = readFileSync(join(tarballFolder, name));
@@ -29,17 +28,6 @@ try {
   process.exitCode = problemCount === 0 ? 0 : 1;
 } finally {
   rmSync(tarballFolder, { recursive: true });
-}
-
-/** Without a network npx would wait for the registry first, although pnpm was brought at installation. */
-function packPackages() {
-  const pnpm = ["--prefer-offline", "-y", pnpmPackage];
-  const pack = ["--recursive", "--filter", "./packages/*", "pack", "--pack-destination", tarballFolder];
-  execFileSync("npx", [...pnpm, ...pack], {
-    cwd: rootFolder,
-    stdio: ["ignore", "ignore", "inherit"],
-    shell: process.platform === "win32", // npx is a .cmd file there
-  });
 }
 
 /** What the two tools do not look at: files that belong in every package, files that do not, unresolved versions. */

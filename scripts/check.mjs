@@ -5,7 +5,7 @@ import { buildPackages, installPackages, requireNode, runStep, runTool } from ".
 requireNode();
 
 const steps = [
-  { name: "install", run: installPackages },
+  { name: "dependencies", run: installPackages },
   // Format, lint, floating promises, import cycles, and the arrows between the layers.
   { name: "lint", run: () => runTool("lint", "@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]) },
   { name: "build", run: buildPackages },
@@ -23,6 +23,8 @@ const steps = [
       ]),
   // publint and attw. A program of its own, because it imports packages that may not be installed yet.
   { name: "packages", run: () => runStep("packages", process.execPath, ["scripts/check-packages.mjs"]) },
+  // The packed packages as npm installs them: the command, ES modules, CommonJS, a Vite bundle, one yjs.
+  { name: "install", run: () => runStep("install", process.execPath, ["scripts/check-install.mjs"]) },
   // Unused files, exports and dependencies, and dependencies that are used without being declared.
   { name: "knip", run: () => runTool("knip", "knip/bin/knip.js", ["--no-progress"]) },
   // Brotli bytes of what a browser loads; fails too when a Node module got in.

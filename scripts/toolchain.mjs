@@ -3,7 +3,7 @@
  * Node and npm and nothing else. Plain Node without dependencies, because it runs before anything is installed; and
  * without recent syntax, so that an old Node gets as far as the sentence that says it is too old.
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -89,6 +89,21 @@ export async function installPackages() {
 /** Compiles every package into its dist folder; quick when nothing changed. Settles with the exit code. */
 export function buildPackages() {
   return runTool("build", "typescript/bin/tsc", ["-b"]);
+}
+
+/**
+ * Packs every public package into a folder, as it would be published: with the versions of `workspace:` and `catalog:`
+ * written out. Needs the build; throws when pnpm fails.
+ */
+export function packPackages(folder) {
+  // Without a network npx would wait for the registry first, although pnpm was brought at installation.
+  const pnpm = ["--prefer-offline", "-y", pnpmPackage];
+  const pack = ["--recursive", "--filter", "./packages/*", "pack", "--pack-destination", folder];
+  execFileSync("npx", [...pnpm, ...pack], {
+    cwd: rootFolder,
+    stdio: ["ignore", "ignore", "inherit"],
+    shell: process.platform === "win32", // npx is a .cmd file there
+  });
 }
 
 function readStamp() {
