@@ -13,6 +13,7 @@ export type { SessionHints } from "./workspace-records.ts";
 export type {
   BranchEvent,
   CreateSessionOptions,
+  DeletionEvent,
   DeviceIdentity,
   ForkSessionOptions,
   ImportOptions,

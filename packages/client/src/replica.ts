@@ -76,6 +76,7 @@ export class Replica {
   #rebuilds = 0;
   #rebuilding: Promise<void> = Promise.resolve();
   #link: RelayLink | undefined;
+  #hasLeft = false;
   #state: SyncState = openedState;
   /** Every update up to this position of the log is in the document. */
   #appliedSeq = 0;
@@ -172,7 +173,7 @@ export class Replica {
   /** Opens the socket, once. Without a relay it does nothing. */
   connect(): void {
     const { relay, roomId, timings, random = Math.random } = this.#options;
-    if (relay === undefined || this.#link !== undefined || this.#closing !== undefined) return;
+    if (relay === undefined || this.#link !== undefined || this.#hasLeft || this.#closing !== undefined) return;
     const webSocket = this.#options.webSocket ?? globalThis.WebSocket;
     if (webSocket === undefined)
       throw new SessionError("unknown", "This runtime has no WebSocket; pass the class of the `ws` package.");
@@ -192,6 +193,14 @@ export class Replica {
       onEvent: (event) => this.#onLinkEvent(event),
       ...(timings === undefined ? {} : { timings }),
     });
+  }
+
+  /** Leaves the relay for good, or never connects, as if it had refused the room with this code. Safe to call twice. */
+  leave(code: number, reason: string): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    this.#closeLink();
+    this.#tell({ type: "refused", code, reason });
   }
 
   /** Compares with the relay now; without a connection it tries at once to get one. */

@@ -42,6 +42,17 @@ export class SessionList {
     );
   }
 
+  /** Whether a record deletes the session, listed or not. */
+  isDeleted(sessionId: string): boolean {
+    return this.#options.getListing().sessions.get(sessionId)?.isDeleted === true;
+  }
+
+  /** Every session that a record deletes. */
+  *deleted(): Generator<{ readonly sessionId: string; readonly roomId: string }> {
+    for (const { sessionId, isDeleted } of this.#options.getListing().sessions.values())
+      if (isDeleted) yield { sessionId, roomId: this.#firstKeysOf(sessionId).roomId };
+  }
+
   /** What is said of a session, deleted or not; undefined: nothing. Throws `version_mismatch` when only a newer version can tell. */
   find(sessionId: string): ListedSession | undefined {
     const listed = this.#options.getListing().sessions.get(sessionId);

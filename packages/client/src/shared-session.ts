@@ -8,6 +8,7 @@ import {
   type StoredLeaf,
   YjsSessionStorage,
 } from "@coppice/storage-yjs";
+import { closeCodes } from "@coppice/wire";
 import type * as Y from "yjs";
 import { BranchWatch } from "./branch-watch.ts";
 import { type DeviceValueFormat, decodeDeviceValue, encodeDeviceValue } from "./device-value.ts";
@@ -303,6 +304,11 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   /** Deletes the room at the relay; see `Workspace.deleteRoom`. */
   deleteRoom(secret: Uint8Array, timeoutMs: number): Promise<boolean> {
     return this.#options.replica.deleteRoom(secret, timeoutMs);
+  }
+
+  /** The session was deleted: from now on nothing of it is sent or fetched. What is here stays, and may be added to. */
+  leaveDeleted(): void {
+    this.#options.replica.leave(closeCodes.roomDeleted, "this session was deleted from the workspace");
   }
 
   resync(): void {

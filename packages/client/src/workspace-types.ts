@@ -71,6 +71,17 @@ export interface BranchEvent {
   readonly deviceName?: string;
 }
 
+/** This device has heard that a session was deleted, by whichever device. */
+export interface DeletionEvent {
+  readonly kind: "deleted";
+  readonly sessionId: string;
+  /**
+   * Records that no relay has acknowledged to this device. They stay here, and `forkSession` makes a new session with
+   * them; 0: nothing is lost that was not deleted on purpose.
+   */
+  readonly unsent: number;
+}
+
 /** Where to go on in a session: `own`, `fast-forward` or `latest`, as `@coppice/storage-yjs` describes them. */
 export type ResumePolicy = StorageResumePolicy;
 
@@ -89,6 +100,8 @@ export interface WorkspaceSession extends SessionMetadata, SessionHints, Session
   readonly archived: boolean;
   /** True: deleted for everybody; what this device has of it stays here. Such are listed only when asked for. */
   readonly deleted: boolean;
+  /** Of a deleted one: records that are on this device and, as far as it knows, nowhere else. Absent until counted. */
+  readonly unsent?: number;
   /** The folder the agent works in on this device; absent where this device has not been told of one. */
   readonly cwd?: string;
   /** Hex id of the room key in use. */
@@ -318,7 +331,9 @@ export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOp
   rotateKey(sessionId: string): Promise<void>;
   /**
    * Deletes a session for everybody: it leaves the list for good, and its room at the relay. True when the relay has
-   * confirmed that within `timeoutMs`; what devices hold stays with them. Rejects `not_found`.
+   * confirmed that within `timeoutMs`; otherwise it is asked again, also by later processes and by every device that
+   * has heard of it, until it has. What devices hold stays with them; of an open session nothing is sent any more.
+   * Deleting twice is fine. Rejects `not_found`.
    */
   deleteSession(sessionId: string, timeoutMs: number): Promise<boolean>;
   /** Opens a listed session; the same object while it is open. Rejects `not_found`. */
@@ -326,7 +341,8 @@ export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOp
   /**
    * Takes in a session file's content; entries that are there already are left out, so it may be repeated. A line that
    * cannot be an entry is left out and reported. Rejects `invalid_session` when the header is none; what the store
-   * rejects with comes through, and what was taken in by then is kept.
+   * rejects with comes through, and what was taken in by then is kept. A session that was deleted stays so: its file is
+   * refused with `invalid_session`.
    */
   importSession(source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
   /**
@@ -341,6 +357,11 @@ export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOp
   overallStatus(): SyncStatus;
   /** Calls the listener when the list, the status of the list or of an open session, or the device changes. Returns the function that stops it. */
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void;
+  /**
+   * Calls the listener once on this device for each session that was deleted, by whichever device. Returns the function
+   * that stops it.
+   */
+  subscribeDeletions(listener: (event: DeletionEvent) => void): () => void;
   /** As of a session, for every session that is open. */
   subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void;
   /** As of a session, for the list: true when what the relay has of it has arrived within `timeoutMs`. */

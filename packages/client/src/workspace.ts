@@ -19,6 +19,7 @@ import { toHexString } from "lib0/buffer";
 import type * as Y from "yjs";
 import { combineStatuses } from "./combine-statuses.ts";
 import { CopyWatch } from "./copy-watch.ts";
+import { type DeletedSession, DeletedSessions } from "./deleted-sessions.ts";
 import { readDevicePublicKey } from "./device-keys.ts";
 import { removeCredentials } from "./git-remote.ts";
 import { type HomeIdentity, readHomeIdentity, renameIdentity, takeNewIdentity } from "./home-identity.ts";
@@ -28,6 +29,7 @@ import { importInto } from "./import-session.ts";
 import { platformNetworkSignal } from "./network-signal.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
+import { requestDeletion } from "./request-deletion.ts";
 import { SessionList } from "./session-list.ts";
 import { type SessionLocals, SessionLocalsKeeper } from "./session-locals.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
@@ -39,6 +41,7 @@ import type { SessionHints, WorkspaceRecord } from "./workspace-records.ts";
 import type {
   BranchEvent,
   CreateSessionOptions,
+  DeletionEvent,
   DeviceIdentity,
   ForkSessionOptions,
   ImportOptions,
@@ -57,6 +60,8 @@ const fileFormatVersion = 3;
 const tokenTimeoutMs = 9_000;
 /** Long enough for the other folder to notice and to tell, in ms. */
 const copyGraceMs = 10_000;
+/** A relay that has not deleted a room by then is asked again later, in ms. */
+const deletionTimeoutMs = 10_000;
 
 /**
  * Opens a workspace on this device: its list from the local store, then the socket to its relay. Settles when the
@@ -79,6 +84,7 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   await replica.attach(workspace);
   await workspace.loadLocals();
   replica.connect();
+  workspace.carryOutDeletions();
   return workspace;
 }
 
@@ -129,10 +135,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #sessions: OpenSessions;
   readonly #tokenGate: TokenGate;
   readonly #stopNetworkSignal: () => void;
+  readonly #deletions: DeletedSessions;
   #identity: HomeIdentity;
   #publicKey: string | undefined;
   #changingIdentity: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
+  readonly #deletionListeners = new Set<(event: DeletionEvent) => void>();
   readonly #branchListeners = new Set<(branches: readonly BranchEvent[]) => void>();
   /** False while the log is still being read. */
   #isListening = false;
@@ -161,6 +169,30 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       locals,
       getListing: () => this.#log.listing,
     });
+    const { relay, workspaceKey } = options;
+    const webSocket = options.webSocket ?? globalThis.WebSocket;
+    this.#deletions = new DeletedSessions({
+      store: options.store,
+      getDeleted: () => this.#list.deleted(),
+      countUnsent: (session) => this.#countUnsent(session),
+      requestDeletion:
+        relay === undefined
+          ? undefined
+          : ({ sessionId, roomId }, signal) =>
+              requestDeletion({
+                url: `${relay}/${roomId}`,
+                secret: deriveDeletionSecret(workspaceKey, sessionId),
+                webSocket,
+                tokenGate,
+                timeoutMs: deletionTimeoutMs,
+                signal,
+              }),
+      endWaitsWhenUnreachable: options.endWaitsWhenUnreachable,
+      onNoticed: (event) => {
+        for (const listener of this.#deletionListeners) listener(event);
+        this.#notify("sessions");
+      },
+    });
     this.#log = new WorkspaceLog(replica.doc, {
       keys: this.#isSealed() ? room : undefined,
       crypto: options.crypto,
@@ -168,7 +200,13 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       onChange: () => this.#takeListing(),
     });
     this.#isListening = true;
-    replica.subscribe(() => this.#notify("status"));
+    let wasLive = false;
+    replica.subscribe(() => {
+      const isLive = replica.status().relay.state === "live";
+      if (isLive && !wasLive) this.#deletions.look();
+      wasLive = isLive;
+      this.#notify("status");
+    });
     this.#introduceDevice();
     this.#tokenGate = tokenGate;
     this.#stopNetworkSignal = (options.networkSignal ?? platformNetworkSignal)(() => this.resync());
@@ -191,7 +229,9 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   listSessions(options?: ListSessionsOptions): WorkspaceSession[] {
-    return this.#list.list(options);
+    return this.#list
+      .list(options)
+      .map((session) => (session.deleted ? { ...session, ...this.#describeDeleted(session.id) } : session));
   }
 
   devices(): WorkspaceDevice[] {
@@ -317,6 +357,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     const header = parsed.value;
     // Throws for one that only a newer version can tell of.
     this.#list.find(header.id);
+    if (this.#list.isDeleted(header.id))
+      throw new SessionError(
+        "invalid_session",
+        `Session ${header.id} was deleted from this workspace, for good; give the file's session another id to import it.`,
+      );
     const wasOpen = this.#sessions.has(header.id);
     const session = await this.#sessions.open(header.id);
     try {
@@ -334,10 +379,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   async deleteSession(sessionId: string, timeoutMs: number): Promise<boolean> {
     const { isDeleted } = this.#list.require(sessionId);
     if (!isDeleted) await this.#append({ type: "workspace_session_deletion", sessionId });
-    return timeoutMs > 0 && this.#options.relay !== undefined ? this.deleteRoom(sessionId, timeoutMs) : false;
+    return this.#deletions.waitUntilConfirmed(sessionId, timeoutMs);
   }
 
   async deleteRoom(sessionId: string, timeoutMs: number): Promise<boolean> {
+    if (this.#list.require(sessionId).isDeleted) return this.#deletions.waitUntilConfirmed(sessionId, timeoutMs);
     const session = await this.openSession(sessionId);
     return session.deleteRoom(deriveDeletionSecret(this.#options.workspaceKey, sessionId), timeoutMs);
   }
@@ -353,6 +399,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  subscribeDeletions(listener: (event: DeletionEvent) => void): () => void {
+    this.#deletionListeners.add(listener);
+    return () => this.#deletionListeners.delete(listener);
   }
 
   subscribeBranches(listener: (branches: readonly BranchEvent[]) => void): () => void {
@@ -378,6 +429,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return this.#locals.load(this.#log.listing.sessions.keys());
   }
 
+  /** Begins with what the list says is deleted, and is left to do. */
+  carryOutDeletions(): void {
+    // In a turn of its own: whoever opens the workspace can subscribe before anything is told.
+    setTimeout(() => this.#deletions.look(), 0);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -386,6 +443,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   async #close(): Promise<void> {
     this.#stopNetworkSignal();
     const [closed] = await Promise.allSettled([this.#sessions.close()]);
+    await this.#deletions.close();
     this.#copyWatch.close();
     await this.#changingIdentity;
     this.#log.close();
@@ -473,19 +531,47 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
           for (const listener of this.#branchListeners) listener(branches);
         },
         onNamed: (name) => this.#listName(sessionId, name),
-        onClosing,
+        onClosing: (closing) => {
+          if (this.#list.isDeleted(sessionId))
+            this.#deletions.noteUnsent({ sessionId, roomId: room.roomId }, countWaiting(session));
+          onClosing(closing);
+        },
       });
       session.subscribe((change) => {
         if (change === "status") this.#notify("status");
       });
       // The list may have told of another key meanwhile.
       this.#giveKeys(session);
-      replica.connect();
+      if (this.#list.isDeleted(sessionId)) session.leaveDeleted();
+      else replica.connect();
       return session;
     } catch (error) {
       // Nobody else holds it. What was wrong first is what the caller must hear.
       await Promise.allSettled([replica.close()]);
       throw error;
+    }
+  }
+
+  /** Of an open session what its status says, which goes on growing; of another what was counted when it was heard of. */
+  #describeDeleted(sessionId: string): { unsent?: number } {
+    for (const session of this.#sessions.opened) if (session.id === sessionId) return { unsent: countWaiting(session) };
+    const unsent = this.#deletions.unsentOf(sessionId);
+    return unsent === undefined ? {} : { unsent };
+  }
+
+  async #countUnsent({ sessionId, roomId }: DeletedSession): Promise<number> {
+    for (const session of this.#sessions.opened) if (session.id === sessionId) return countWaiting(session);
+    const { store } = this.#options;
+    const log = await store.openLog(roomId);
+    if (log.lastSeq() === 0) {
+      await log.close();
+      return 0;
+    }
+    const replica = await Replica.open({ log, roomId, values: store });
+    try {
+      return replica.status().pending;
+    } finally {
+      await replica.close();
     }
   }
 
@@ -500,7 +586,11 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   /** The list says something else: open sessions hear of new keys, everybody of the rest. */
   #takeListing(): void {
     if (!this.#isListening) return;
-    for (const session of this.#sessions.opened) this.#giveKeys(session);
+    for (const session of this.#sessions.opened) {
+      this.#giveKeys(session);
+      if (this.#list.isDeleted(session.id)) session.leaveDeleted();
+    }
+    this.#deletions.look();
     this.#notify("sessions");
     void this.loadLocals().then((isNew) => {
       if (isNew) this.#notify("sessions");
@@ -545,6 +635,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #notify(change: "sessions" | "status" | "device"): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+/** Records of a session that no relay is known to have. */
+function countWaiting(session: OpenedSession): number {
+  const { pending, unsaved } = session.status();
+  return pending + unsaved;
 }
 
 /** The key of a device; undefined where the store cannot be written: what is here can be read all the same. */
