@@ -98,6 +98,7 @@ export class SimulatedRelay {
       limits,
       counters: { droppedCursors: 0, droppedDrafts: 0 },
       logger: this.#logger,
+      roomName: line.path.slice(1),
       enter: () => rooms.acquire(line.path.slice(1)),
       readHead: (room) => rooms.readHead(room),
     });

@@ -94,9 +94,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     replacements: [
       {
         file: deliveries,
-        original: "    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);\n",
+        original: "    for (const { client, clock } of accepted) {\n      this.#accepted ??= new Map();\n",
         replacement:
-          "    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);\n    if (accepted.length > 0) this.#log.index.add(this.#log.headSeq + 1, accepted);\n",
+          "    if (accepted.length > 0) this.#log.index.add(this.#log.headSeq + 1, accepted);\n    for (const { client, clock } of accepted) {\n      this.#accepted ??= new Map();\n",
       },
       { file: roomLog, original: "    this.index.add(seq, structs);\n", replacement: "" },
     ],

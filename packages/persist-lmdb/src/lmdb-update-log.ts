@@ -12,8 +12,9 @@ export class LmdbUpdateLog implements UpdateLog {
   readonly #core: StoreCore;
   readonly #shared: SharedLog;
   readonly #onClose: () => void;
-  readonly #inFlight = new Set<Promise<unknown>>();
-  readonly #stopListening = new Set<() => void>();
+  // Made when needed: a relay has thousands of logs open, and most of them are idle.
+  #inFlight: Set<Promise<unknown>> | undefined;
+  #stopListening: Set<() => void> | undefined;
   #closing: Promise<void> | undefined;
 
   /** `shared` has been opened for this handle; `onClose` runs once, when it is closed. */
@@ -120,8 +121,9 @@ export class LmdbUpdateLog implements UpdateLog {
     const stop = (): void => {
       stopListening();
       stopWatching();
-      this.#stopListening.delete(stop);
+      this.#stopListening?.delete(stop);
     };
+    this.#stopListening ??= new Set();
     this.#stopListening.add(stop);
     return stop;
   }
@@ -132,8 +134,8 @@ export class LmdbUpdateLog implements UpdateLog {
   }
 
   async #close(): Promise<void> {
-    for (const stop of this.#stopListening) stop();
-    await Promise.allSettled(this.#inFlight);
+    for (const stop of this.#stopListening ?? []) stop();
+    await Promise.allSettled(this.#inFlight ?? []);
     this.#core.closeSharedLog(this.#shared, this);
     this.#onClose();
   }
@@ -143,9 +145,11 @@ export class LmdbUpdateLog implements UpdateLog {
   }
 
   #track<Value>(written: Promise<Value>): Promise<Value> {
-    this.#inFlight.add(written);
+    const inFlight = this.#inFlight ?? new Set();
+    this.#inFlight = inFlight.add(written);
     const forget = (): void => {
-      this.#inFlight.delete(written);
+      inFlight.delete(written);
+      if (inFlight.size === 0 && this.#inFlight === inFlight) this.#inFlight = undefined;
     };
     void written.then(forget, forget);
     return written;

@@ -5,7 +5,8 @@ export class SharedLog {
   readonly name: string;
   #head: LogHead;
   #handles = 0;
-  readonly #listenersByHandle = new Map<object, Set<() => void>>();
+  /** Made with the first listener. */
+  #listenersByHandle: Map<object, Set<() => void>> | undefined;
 
   constructor(name: string, head: LogHead) {
     this.name = name;
@@ -27,14 +28,14 @@ export class SharedLog {
 
   closeHandle(handle: object): void {
     this.#handles--;
-    this.#listenersByHandle.delete(handle);
+    this.#listenersByHandle?.delete(handle);
   }
 
   /** Takes over a head; tells every handle but the one that caused it when something was appended. */
   update(head: LogHead, cause?: object): void {
     const isLonger = head.lastSeq > this.#head.lastSeq;
     this.#head = head;
-    if (!isLonger) return;
+    if (!isLonger || this.#listenersByHandle === undefined) return;
     for (const [handle, listeners] of this.#listenersByHandle) {
       if (handle === cause) continue;
       // A task of its own for each: a listener may append, and one that throws must not keep the others from hearing.
@@ -44,6 +45,7 @@ export class SharedLog {
 
   /** Returns the function that stops it. */
   listen(handle: object, listener: () => void): () => void {
+    this.#listenersByHandle ??= new Map();
     const listeners = this.#listenersByHandle.get(handle) ?? new Set();
     this.#listenersByHandle.set(handle, listeners);
     // Wrapped, so that registering one function twice makes two registrations.

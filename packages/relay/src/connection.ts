@@ -34,6 +34,8 @@ export interface ConnectionOptions {
   readonly limits: RelayLimits;
   readonly counters: RelayCounters;
   readonly logger: Logger;
+  /** The room asked for, for the relay's own report; undefined when the address names none. */
+  readonly roomName: string | undefined;
   /** Decides whether the connection is let in, and into which room. Rejects when the room cannot be opened. */
   readonly enter: () => Promise<RoomLease | Refusal>;
   /** Tells what there is of any room. Never rejects. */
@@ -68,6 +70,7 @@ export class Connection implements RoomMember {
   readonly #limits: RelayLimits;
   readonly #counters: RelayCounters;
   readonly #logger: Logger;
+  readonly #roomName: string | undefined;
   readonly #inbox: Inbox;
   #lease: RoomLease | undefined;
   #outbox: Outbox | undefined;
@@ -79,19 +82,21 @@ export class Connection implements RoomMember {
   #claimTimer: NodeJS.Timeout | undefined;
   /** Whether this client understands our own frames; stock clients print an error for each. */
   #isCoppiceClient = false;
-  #namedClients: ReadonlySet<number> = new Set();
+  /** Clients it wants to hear of; undefined: none. Most connections have none, and a set is 200 bytes. */
+  #namedClients: ReadonlySet<number> | undefined;
   /** Something this client sent was not taken, because the disk was full. */
   #isOwed = false;
   #draftBudget: DraftBudget | undefined;
   #headsBudget: RateBudget | undefined;
   readonly #readHead: ConnectionOptions["readHead"];
 
-  constructor({ socket, transport, limits, counters, logger, enter, readHead }: ConnectionOptions) {
+  constructor({ socket, transport, limits, counters, logger, roomName, enter, readHead }: ConnectionOptions) {
     this.#socket = socket;
     this.#transport = transport;
     this.#limits = limits;
     this.#counters = counters;
     this.#logger = logger;
+    this.#roomName = roomName;
     this.#readHead = readHead;
     this.#inbox = new Inbox(socket, limits.maxQueuedBytes);
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
@@ -99,7 +104,7 @@ export class Connection implements RoomMember {
       this.#unansweredPings = 0;
     });
     // ws closes the connection itself after an error; without a listener the process would end.
-    socket.on("error", (error) => logger.debug({ err: error }, "a connection failed"));
+    socket.on("error", (error) => logger.debug({ room: roomName, err: error }, "a connection failed"));
     socket.on("close", () => this.#leave());
     enter().then(
       (entered) => this.#enter(entered),
@@ -236,7 +241,7 @@ export class Connection implements RoomMember {
     } else if (clients.length > maxClientsPerUpdate) {
       this.#notify("tooManyClients", `acknowledgements can be asked for ${maxClientsPerUpdate} clients at most`);
     } else {
-      this.#namedClients = new Set(clients);
+      this.#namedClients = clients.length === 0 ? undefined : new Set(clients);
       const asked = clients.length === 0 ? room.log.index.clients() : clients;
       this.#outbox?.answerAckRequest(asked, version >= protocolVersion);
     }
@@ -299,8 +304,11 @@ export class Connection implements RoomMember {
   noteChanges({ committed, cursors }: RoomChanges): void {
     const outbox = this.#outbox;
     if (outbox === undefined) return;
-    for (const client of this.#namedClients) if (committed.has(client)) outbox.acknowledge([client]);
-    outbox.showCursors(cursors);
+    if (this.#namedClients !== undefined && committed !== undefined) {
+      for (const client of this.#namedClients) if (committed.has(client)) outbox.acknowledge([client]);
+    }
+    if (cursors === undefined) outbox.flush();
+    else outbox.showCursors(cursors);
   }
 
   showDraft(draft: Broadcast): void {
@@ -350,13 +358,13 @@ export class Connection implements RoomMember {
 
   refuse({ reason, message }: Refusal): void {
     if (this.#isClosed) return;
-    this.#logger.info({ reason, code: closeCodes[reason] }, message);
+    this.#logger.info({ room: this.#roomName, reason, code: closeCodes[reason] }, message);
     this.#leave();
     this.#socket.close(closeCodes[reason], message.slice(0, maxCloseReasonChars));
   }
 
   #refuseAfterFailure(error: unknown): void {
-    this.#logger.error({ err: error }, "a room could not be read");
+    this.#logger.error({ room: this.#roomName, err: error }, "a room could not be read");
     this.refuse({ reason: "storageFailed", message: "the relay could not read this room" });
   }
 

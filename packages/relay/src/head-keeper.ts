@@ -17,6 +17,7 @@ const writeIntervalMs = 10_000;
  */
 export class HeadKeeper {
   readonly #log: UpdateLog;
+  readonly #name: string;
   readonly #logger: Logger;
   readonly #readContent: () => LogContent;
   #updatedAtMs = 0;
@@ -24,8 +25,10 @@ export class HeadKeeper {
   /** The position of which the kept head speaks. */
   #keptUpTo = 0;
 
-  constructor(log: UpdateLog, logger: Logger, readContent: () => LogContent) {
+  /** @param name the room's, for the relay's own report */
+  constructor(log: UpdateLog, name: string, logger: Logger, readContent: () => LogContent) {
     this.#log = log;
+    this.#name = name;
     this.#logger = logger;
     this.#readContent = readContent;
   }
@@ -65,7 +68,7 @@ export class HeadKeeper {
   #write(head: LogHead): void {
     this.#keptUpTo = head.upTo;
     this.#log.writeDerived(logHeadName, encodeLogHead(head)).catch((error: unknown) => {
-      this.#logger.debug({ err: error }, "the head of a room was not written");
+      this.#logger.debug({ room: this.#name, err: error }, "the head of a room was not written");
     });
   }
 }

@@ -182,7 +182,8 @@ class RelayServer implements Relay {
         transport,
         limits: this.#limits,
         counters: this.#counters,
-        logger: this.#logger.child({ room: roomName }),
+        logger: this.#logger,
+        roomName,
         enter: () => this.#enter(request, roomName),
         readHead: (room) => this.#readHead(room),
       });
@@ -248,6 +249,7 @@ class RelayServer implements Relay {
 
   async #close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
+    this.#rooms.prepareClosing();
     const stopped = new Promise<void>((resolve) => {
       this.#http.close(() => resolve());
     });

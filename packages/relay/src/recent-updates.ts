@@ -13,7 +13,8 @@ export interface RecentUpdate {
  * falls further behind reads from the log.
  */
 export class RecentUpdates {
-  readonly #bySeq = new Map<number, RecentUpdate>();
+  /** Undefined while there are none: most rooms are idle most of the time. */
+  #bySeq: Map<number, RecentUpdate> | undefined;
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -23,28 +24,31 @@ export class RecentUpdates {
 
   /** Adds the next update and drops the oldest ones above the bound; the newest always stays. */
   add(update: RecentUpdate): void {
+    this.#bySeq ??= new Map();
     this.#bySeq.set(update.seq, update);
     this.#bytes += update.broadcast.message.length;
     for (const oldest of this.#bySeq.values()) {
       if (this.#bytes <= this.#maxBytes || oldest === update) break;
-      this.#drop(oldest);
+      this.#drop(this.#bySeq, oldest);
     }
   }
 
   get(seq: number): RecentUpdate | undefined {
-    return this.#bySeq.get(seq);
+    return this.#bySeq?.get(seq);
   }
 
   /** Drops what every reader has got. */
   dropUpTo(seq: number): void {
+    if (this.#bySeq === undefined) return;
     for (const oldest of this.#bySeq.values()) {
-      if (oldest.seq > seq) break;
-      this.#drop(oldest);
+      if (oldest.seq > seq) return;
+      this.#drop(this.#bySeq, oldest);
     }
+    this.#bySeq = undefined;
   }
 
-  #drop(update: RecentUpdate): void {
-    this.#bySeq.delete(update.seq);
+  #drop(bySeq: Map<number, RecentUpdate>, update: RecentUpdate): void {
+    bySeq.delete(update.seq);
     this.#bytes -= update.broadcast.message.length;
   }
 }

@@ -46,13 +46,14 @@ const maxAbsentCursors = 1_000;
  * and above 0.
  */
 export class RoomCursors {
-  readonly #cursors = new Map<number, Cursor>();
-  readonly #clientByHolder = new Map<object, number>();
+  // Made with the first cursor: a room of programs that show none has none.
+  #cursors: Map<number, Cursor> | undefined;
+  #clientByHolder: Map<object, number> | undefined;
   #absentCount = 0;
 
   /** The client whose cursor belongs to a connection, once it has named one. */
   clientOf(holder: object): number | undefined {
-    return this.#clientByHolder.get(holder);
+    return this.#clientByHolder?.get(holder);
   }
 
   /** Takes the states a connection sent. */
@@ -72,31 +73,33 @@ export class RoomCursors {
   }
 
   #bind(holder: object, client: number, state: string, contestedHolders: object[]): boolean {
-    const own = this.#clientByHolder.get(holder);
+    const own = this.clientOf(holder);
     if (own !== undefined) return own === client;
     // Whoever says that somebody left does not say who he is.
     if (state === absentState) return false;
-    const other = this.#cursors.get(client)?.holder;
+    const other = this.#cursors?.get(client)?.holder;
     if (other !== undefined) {
       contestedHolders.push(other);
       return false;
     }
+    this.#clientByHolder ??= new Map();
     this.#clientByHolder.set(holder, client);
     return true;
   }
 
   /** Ends a connection's cursor. Returns its client when the others have to be told. */
   remove(holder: object): number | undefined {
-    const client = this.#clientByHolder.get(holder);
+    const client = this.clientOf(holder);
     if (client === undefined) return undefined;
-    this.#clientByHolder.delete(holder);
-    const wasShown = this.#cursors.get(client)?.state !== absentState;
+    this.#clientByHolder?.delete(holder);
+    const wasShown = this.#cursors?.get(client)?.state !== absentState;
     this.#set(client, 0, absentState, undefined);
     this.#forgetOldest();
     return wasShown ? client : undefined;
   }
 
   #set(client: number, clock: number, state: string, holder: object | undefined): void {
+    this.#cursors ??= new Map();
     const before = this.#cursors.get(client);
     if (before !== undefined && before.holder === undefined) this.#absentCount -= 1;
     if (holder === undefined) this.#absentCount += 1;
@@ -108,7 +111,7 @@ export class RoomCursors {
   }
 
   #forgetOldest(): void {
-    if (this.#absentCount <= maxAbsentCursors) return;
+    if (this.#cursors === undefined || this.#absentCount <= maxAbsentCursors) return;
     for (const [client, { holder }] of this.#cursors) {
       if (holder !== undefined) continue;
       this.#cursors.delete(client);
@@ -119,12 +122,13 @@ export class RoomCursors {
 
   /** Clients that show a cursor now. */
   present(): number[] {
+    if (this.#cursors === undefined) return [];
     return [...this.#cursors.values()].filter(({ state }) => state !== absentState).map(({ client }) => client);
   }
 
   /** Cursors of these clients as awareness frames, each within the limit of one. */
   *encodeFrames(clients: ReadonlySet<number>): Generator<Broadcast> {
-    const cursors = [...clients].flatMap((client) => this.#cursors.get(client) ?? []);
+    const cursors = [...clients].flatMap((client) => this.#cursors?.get(client) ?? []);
     const [first] = cursors;
     if (first !== undefined && cursors.length === 1) {
       first.broadcast ??= encodeStates([first]);

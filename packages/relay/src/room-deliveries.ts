@@ -55,8 +55,8 @@ export class RoomDeliveries<Sender> {
   readonly #log: RoomLog;
   readonly #writeGate: WriteGate;
   readonly #listener: DeliveryListener<Sender>;
-  /** Numbers of structs of the clients that delivered something; of the others it is the index's. */
-  readonly #accepted = new Map<number, number>();
+  /** Numbers of structs of clients of which something is on its way to the disk; of the others it is the index's. */
+  #accepted: Map<number, number> | undefined;
   #inFlightBytes = 0;
   #commits: Promise<void> = Promise.resolve();
   #isOver = false;
@@ -100,7 +100,7 @@ export class RoomDeliveries<Sender> {
   }
 
   #acceptedOf(client: number): number {
-    return this.#accepted.get(client) ?? this.#log.index.held(client);
+    return this.#accepted?.get(client) ?? this.#log.index.held(client);
   }
 
   async #isSameAsStored(structs: readonly Struct[]): Promise<boolean> {
@@ -140,7 +140,10 @@ export class RoomDeliveries<Sender> {
       chunks.push({ structs, bytes: update.length, frame, stored });
       this.#inFlightBytes += frame.length;
     }
-    for (const { client, clock } of accepted) this.#accepted.set(client, clock + 1);
+    for (const { client, clock } of accepted) {
+      this.#accepted ??= new Map();
+      this.#accepted.set(client, clock + 1);
+    }
     const clients = new Set(delivered.map(({ client }) => client));
     this.#commits = this.#commits
       .then(() => this.#settle(sender, chunks, clients))
@@ -160,6 +163,8 @@ export class RoomDeliveries<Sender> {
       this.#log.noteStored(seq, bytes, structs);
       this.#listener.noteStored({ seq, structs, frame, sender });
     }
+    // Nothing is on its way any more: what was accepted is what the index says.
+    if (this.#inFlightBytes === 0) this.#accepted = undefined;
     this.#listener.noteSettled(sender, clients);
     this.#log.startUpkeep();
   }

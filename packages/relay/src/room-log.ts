@@ -66,7 +66,7 @@ export class RoomLog {
     this.#headSeq = snapshot.upTo;
     this.#snapshotSeq = snapshot.upTo;
     this.#sizes = new StoredSizes(snapshot.sizes);
-    this.#head = new HeadKeeper(log, logger.child({ room: name }), () => ({
+    this.#head = new HeadKeeper(log, name, logger, () => ({
       upTo: this.#headSeq,
       records: this.index.countStructs(),
       bytes: this.#sizes.list().reduce((sum, { bytes }) => sum + bytes, 0),
@@ -76,7 +76,8 @@ export class RoomLog {
       log,
       index: this.index,
       sizes: this.#sizes,
-      logger: logger.child({ room: name }),
+      name,
+      logger,
       queue: mergeQueue,
       mergeAfterUpdates: limits.mergeAfterUpdates,
       mergeAfterBytes: limits.mergeAfterBytes,

@@ -21,8 +21,8 @@ export interface RoomMember {
 
 /** What happened in a room within one turn of the event loop. */
 export interface RoomChanges {
-  /** Clients of which structs were committed. */
-  readonly committed: ReadonlySet<number>;
-  /** Clients whose cursor changed. */
-  readonly cursors: ReadonlySet<number>;
+  /** Clients of which structs were committed; undefined: none. */
+  readonly committed: ReadonlySet<number> | undefined;
+  /** Clients whose cursor changed; undefined: none. */
+  readonly cursors: ReadonlySet<number> | undefined;
 }

@@ -10,6 +10,8 @@ export interface RoomMergerOptions {
   readonly log: UpdateLog;
   readonly index: RoomIndex;
   readonly sizes: StoredSizes;
+  /** The room's name, for the relay's own report. */
+  readonly name: string;
   readonly logger: Logger;
   /** Shared by all rooms of a relay: merging is never urgent. */
   readonly queue: TaskQueue;
@@ -63,13 +65,15 @@ export class RoomMerger {
   }
 
   async #run(): Promise<void> {
-    const { sizes, log, index, queue, logger, onFailure } = this.#options;
+    const { sizes, log, index, queue, name, logger, onFailure } = this.#options;
     for (let range = sizes.plan(); range !== undefined && !this.#isStopped; range = sizes.plan()) {
       const asked = range;
       try {
-        const merge = (): Promise<MergeResult> =>
-          mergeUpdates(log, asked, (client, clock) => index.seqOf(client, clock));
+        // Its turn may come long after it was queued.
+        const merge = async (): Promise<MergeResult | undefined> =>
+          this.#isStopped ? undefined : mergeUpdates(log, asked, (client, clock) => index.seqOf(client, clock));
         const result = await queue.run(merge);
+        if (result === undefined) return;
         sizes.replace(result.range, result.stored);
         if (!result.isMerged) continue;
         this.#mergedCount += 1;
@@ -78,7 +82,7 @@ export class RoomMerger {
       } catch (error) {
         // Nothing was changed, and there may be space later.
         if (error instanceof SessionError && error.code === "storage_full")
-          logger.warn({ err: error }, "no space to merge");
+          logger.warn({ room: name, err: error }, "no space to merge");
         else onFailure(error);
         return;
       }

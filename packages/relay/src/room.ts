@@ -33,7 +33,9 @@ export class Room {
   readonly #writeGate: WriteGate;
   readonly #deliveries: RoomDeliveries<RoomMember>;
   readonly #members = new Set<RoomMember>();
-  #changes = { committed: new Set<number>(), cursors: new Set<number>() };
+  /** What is to be told with the next fan-out. */
+  #committed: Set<number> | undefined;
+  #movedCursors: Set<number> | undefined;
   #isFanOutScheduled = false;
   #isOver = false;
 
@@ -96,7 +98,8 @@ export class Room {
 
   #noteStored({ seq, structs, frame, sender }: StoredChunk<RoomMember>): void {
     this.recent.add({ seq, broadcast: prepareBroadcast(frame), sender });
-    for (const { client } of structs) this.#changes.committed.add(client);
+    this.#committed ??= new Set();
+    for (const { client } of structs) this.#committed.add(client);
   }
 
   #noteSettled(member: RoomMember, clients: ReadonlySet<number>): void {
@@ -122,7 +125,8 @@ export class Room {
 
   #publishCursors(clients: readonly number[]): void {
     if (clients.length === 0) return;
-    for (const client of clients) this.#changes.cursors.add(client);
+    this.#movedCursors ??= new Set();
+    for (const client of clients) this.#movedCursors.add(client);
     this.#scheduleFanOut();
   }
 
@@ -137,8 +141,9 @@ export class Room {
     this.#isFanOutScheduled = true;
     setImmediate(() => {
       this.#isFanOutScheduled = false;
-      const changes = this.#changes;
-      this.#changes = { committed: new Set(), cursors: new Set() };
+      const changes = { committed: this.#committed, cursors: this.#movedCursors };
+      this.#committed = undefined;
+      this.#movedCursors = undefined;
       for (const member of this.#members) member.noteChanges(changes);
       this.recent.dropUpTo(this.#lowestPosition);
     });

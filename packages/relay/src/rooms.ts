@@ -44,6 +44,7 @@ export class Rooms {
   readonly #mergeQueue = new TaskQueue();
   readonly #byName = new Map<string, OpenRoom>();
   readonly #writeGate: WriteGate;
+  #isEnding = false;
   #isClosed = false;
 
   constructor(store: UpdateStore, limits: RelayLimits, logger: Logger) {
@@ -167,7 +168,7 @@ export class Rooms {
   #release(name: string, open: OpenRoom, room: Room, idleMs: number = this.#limits.roomIdleMs): void {
     open.users -= 1;
     if (open.users > 0 || open.ending !== undefined) return;
-    room.mergeWhenIdle();
+    if (!this.#isEnding) room.mergeWhenIdle();
     if (room.isUsable) open.idleTimer = setTimeout(() => this.#end(name, open), idleMs).unref();
     else this.#end(name, open);
   }
@@ -187,6 +188,11 @@ export class Rooms {
 
   #forget(name: string, open: OpenRoom): void {
     if (this.#byName.get(name) === open) this.#byName.delete(name);
+  }
+
+  /** From now on rooms that are no longer used are not merged: with thousands of them, closing would take minutes. */
+  prepareClosing(): void {
+    this.#isEnding = true;
   }
 
   /** Settles when all that the open rooms have taken is durable and acknowledged. Never rejects. */

@@ -100,6 +100,24 @@ test("[RL65] a reader that is in the middle of a log that is merged gets everyth
   expect(receivedStructs(newcomer)).toEqual(all.slice(7));
 });
 
+test("[RL105] a relay that closes merges nothing that it had not begun", async () => {
+  const store = new MemoryUpdateStore();
+  let merges = 0;
+  store.hooks.beforeMerge = async () => {
+    merges += 1;
+  };
+  const fixture = await startRelay({ mergeAfterUpdates: 1_000_000, mergeAfterBytes: 1e9 }, store);
+  for (const room of ["one", "two", "three"]) {
+    const source = await fixture.follower(room);
+    const writer = new Writer(9);
+    for (let i = 0; i < 20; i += 1) source.sendUpdate(writer.push([i]));
+    await source.acknowledged(9, 20);
+  }
+  await fixture.relay.close();
+  expect(merges).toBe(0);
+  expect(store.logs.get("three")).toHaveLength(20);
+});
+
 test("[RL65] a snapshot from before a merge is as good as one from after it", async () => {
   const store = new MemoryUpdateStore();
   const patient = { mergeAfterUpdates: 1_000_000, mergeAfterBytes: 1e9 };
