@@ -245,7 +245,7 @@ export class Outbox {
   }
 
   async #readCatchUp(vector: StateVector, seqs: readonly number[], upTo: number): Promise<void> {
-    // One chunk is held back: the last one goes as SyncStep2, and which one that is shows at the end.
+    // The last chunk goes as SyncStep2. Which one that is shows in the last slice, so only there one is held back.
     let held: Uint8Array | undefined;
     for (let next = 0; next < seqs.length; ) {
       const slice = await this.#room.log.readSlice(
@@ -259,6 +259,10 @@ export class Outbox {
         held = update;
       }
       next = slice.next;
+      if (held === undefined || next === seqs.length) continue;
+      await this.#sendUpdate(held);
+      if (this.#isClosed) return;
+      held = undefined;
     }
     this.#finishCatchUp(held ?? emptyUpdate, upTo);
   }

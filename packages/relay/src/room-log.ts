@@ -15,6 +15,9 @@ import { TurnBudget } from "./turn-budget.ts";
 /** What one reader of the log holds in memory at a time; one record may be larger. A few chunks, to read in larger pieces. */
 const sliceBytes = 1024 * 1024;
 
+/** The first piece of a catch-up: small, so that the reader has something while the rest is read. */
+const firstSliceBytes = 128 * 1024;
+
 /** After this many updates the index is written down; until then a room that is opened reads them. */
 const updatesPerSnapshot = 2_000;
 /** Fewer than this are read faster than a snapshot is worth writing. */
@@ -187,10 +190,10 @@ export class RoomLog {
     };
   }
 
-  /** Reads a part of what was stored at these positions; see `readLogSlice`. */
+  /** Reads a part of what was stored at these positions, the first one a small one; see `readLogSlice`. */
   readSlice(seqs: readonly number[], from: number, isWanted: (struct: Struct) => boolean): Promise<LogSlice> {
     const seqOf = ({ client, clock }: Struct): number | undefined => this.index.seqOf(client, clock);
-    return readLogSlice(this.#log, seqs, from, sliceBytes, seqOf, isWanted);
+    return readLogSlice(this.#log, seqs, from, from === 0 ? firstSliceBytes : sliceBytes, seqOf, isWanted);
   }
 
   /**
