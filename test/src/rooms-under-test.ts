@@ -18,7 +18,7 @@ import { WebSocket } from "ws";
 import * as Y from "yjs";
 
 /** What every device of these tests shares. */
-const workspaceKey: Uint8Array = new Uint8Array(32).fill(5);
+export const workspaceKey: Uint8Array = new Uint8Array(32).fill(5);
 
 /** Quick times: a test waits for what they bring about. */
 const quickTimings = { maxReconnectDelayMs: 100, resendAfterMs: 1_000, resyncIntervalMs: 2_000 };

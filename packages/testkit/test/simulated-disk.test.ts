@@ -24,6 +24,31 @@ describe("a simulated disk", () => {
     expect(log.lastSeq()).toBe(2);
   });
 
+  test("[SM36] processes beside each other hear of each other's appends, and one that is killed takes nobody along", async () => {
+    const disk = createDisk();
+    const [one, two] = [disk.openBeside(), disk.openBeside()];
+    const [log, other] = [await one.store.openLog("room"), await two.store.openLog("room")];
+    const heard: string[] = [];
+    log.onForeignAppend(() => heard.push("one"));
+    const stop = other.onForeignAppend(() => heard.push("two"));
+    void log.append(bytesOf(1));
+    await time.advance(100);
+    expect(heard).toEqual(["two"]);
+    void log.append(bytesOf(2));
+    void other.append(bytesOf(3));
+    await time.advance(5);
+    one.kill(false);
+    await time.advance(100);
+    expect(firstBytes(disk)).toEqual([1, 3]);
+    expect(heard).toEqual(["two"]);
+    stop();
+    const third = await disk.openBeside().store.openLog("room");
+    void third.append(bytesOf(4));
+    await time.advance(100);
+    expect(firstBytes(disk)).toEqual([1, 3, 4]);
+    expect(heard).toEqual(["two"]);
+  });
+
   test.each([true, false])(
     "[SM20] a crash leaves the commit under way done (%s) or undone, and later ones undone",
     async (keeps) => {

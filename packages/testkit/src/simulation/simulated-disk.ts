@@ -39,6 +39,16 @@ interface Write {
   readonly reject: (error: unknown) => void;
 }
 
+/** A process that wants to hear of a log's growth by others. */
+interface DiskWatcher {
+  readonly process: { readonly isAlive: boolean };
+  readonly log: string;
+  readonly listener: () => void;
+}
+
+/** How long a process takes to notice what another one wrote, in ms. */
+const foreignNoticeMs = 40;
+
 /**
  * A disk that keeps update logs in memory and can be crashed between any two of its operations. Writes of one turn
  * share a commit, and so do those that come while a commit is under way; a commit is all or nothing and takes time. A
@@ -59,6 +69,8 @@ export class SimulatedDisk {
   #logs = new Map<string, LogImage>();
   #values = new Map<string, Uint8Array>();
   #process: DiskProcess | undefined;
+  /** Who hears of what another process appends. */
+  readonly #watchers = new Set<DiskWatcher>();
 
   constructor(options: SimulatedDiskOptions) {
     this.#options = options;
@@ -69,6 +81,27 @@ export class SimulatedDisk {
     if (this.#process?.isAlive) throw new Error("The disk is in use");
     this.#process = new DiskProcess(this, this.#options);
     return new SimulatedStore(this, this.#process);
+  }
+
+  /** The store for one more process beside it, which can be killed alone: what each appends the others hear of. */
+  openBeside(): { readonly store: UpdateStore; kill(keepsCommit: boolean): void } {
+    const process = new DiskProcess(this, this.#options);
+    return { store: new SimulatedStore(this, process), kill: (keepsCommit) => process.kill(keepsCommit) };
+  }
+
+  /** Tells the other processes, after a while, that a log has become longer. */
+  tellOthers(log: string, by: object): void {
+    for (const watcher of this.#watchers)
+      if (watcher.log === log && watcher.process !== by)
+        setTimeout(() => {
+          if (this.#watchers.has(watcher) && watcher.process.isAlive) watcher.listener();
+        }, foreignNoticeMs);
+  }
+
+  /** Hears of what other processes append to a log. Returns the function that stops it. */
+  watch(watcher: DiskWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /**
@@ -220,11 +253,13 @@ class DiskProcess {
         return { write, error };
       }
     });
-    for (const [log, seq] of before)
+    for (const [log, seq] of before) {
       this.#disk.onDurable?.(
         log,
         this.#disk.updatesOf(log).filter((stored) => stored.seq > seq),
       );
+      this.#disk.tellOthers(log, this);
+    }
     return outcomes;
   }
 }
@@ -279,7 +314,7 @@ class SimulatedStore implements UpdateStore {
     });
   }
 
-  /** Never called: one process at a time uses a simulated disk. */
+  /** Never called: no process waits for a value or a new log of another. */
   onForeignChange(): () => void {
     return () => {};
   }
@@ -371,9 +406,8 @@ class SimulatedLog implements UpdateLog {
     );
   }
 
-  /** Never called: one process at a time uses a simulated disk. */
-  onForeignAppend(): () => void {
-    return () => {};
+  onForeignAppend(listener: () => void): () => void {
+    return this.#disk.watch({ process: this.#process, log: this.#name, listener });
   }
 
   async close(): Promise<void> {
