@@ -1,6 +1,7 @@
 import { openWorkspace, type SharedSession, type Workspace } from "@coppice/client";
 import { SessionError, type UpdateStore } from "@coppice/core";
 import type { SimulatedNetwork } from "@coppice/testkit/simulation";
+import { drawRandom } from "./determinism.ts";
 
 /** What calls reject with while disks fail, processes end and a device does not have all yet. */
 const ordinaryCodes = ["storage", "storage_full", "closed", "not_synced", "not_found", "invalid_fork_target"];
@@ -58,6 +59,7 @@ export class WorkspaceProcess {
       workspaceKey,
       relay: "ws://relay.test",
       webSocket: network.createWebSocketClass(name),
+      random: drawRandom,
     });
     this.watch(
       opening.then((workspace) => {
