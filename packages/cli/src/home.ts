@@ -1,5 +1,5 @@
-import { access, constants, mkdir, open, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { access, constants, open, readFile, rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { DeviceIdentity, PairingInvitation } from "@coppice/client";
 import { formatPairingLink, parsePairingLink } from "@coppice/client";
 import { createNewerVersionError, SessionError } from "@coppice/core";
@@ -25,7 +25,6 @@ export interface HomeSurroundings {
 
 const homeOption = "--home or COPPICE_HOME";
 const privateFileMode = 0o600;
-const privateFolderMode = 0o700;
 /** Of the form of `device.json`; without one it is 1. */
 const deviceFileVersion = 1;
 
@@ -119,29 +118,10 @@ export async function ensureWritableFolder(folder: string, option: string = home
   }
 }
 
-/**
- * Makes a folder of mode 700 and those above it that are missing, from the top. Node's recursive `mkdir` never ends where
- * a folder says of a new one that it does not exist, as those of `/proc` do.
- */
+/** Loaded when it is needed: `coppice --help` needs no database. */
 async function makeFolder(folder: string): Promise<void> {
-  const missing: string[] = [];
-  for (let path = folder; !(await exists(path)); path = dirname(path)) missing.push(path);
-  for (const path of missing.reverse()) {
-    await mkdir(path, { mode: privateFolderMode }).catch((error: unknown) => {
-      // Another process of this home was quicker.
-      if (readErrorCode(error) !== "EEXIST") throw error;
-    });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (readErrorCode(error) === "ENOENT") return false;
-    throw error;
-  }
+  const { makeFolder: make } = await import("@coppice/persist-lmdb");
+  await make(folder);
 }
 
 function deviceFileOf(folder: string): string {

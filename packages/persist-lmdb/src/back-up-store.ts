@@ -2,6 +2,7 @@ import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionError } from "@coppice/core";
 import { Environment } from "./environment.ts";
+import { makeFolder } from "./make-folder.ts";
 import { describeReadError } from "./storage-errors.ts";
 import { dataFileName, syncFolder } from "./store-folder.ts";
 import { syncFile } from "./sync-file.ts";
@@ -25,7 +26,7 @@ export async function backUpLmdbStore({ from, to }: BackupOptions): Promise<void
     throw new SessionError("storage", `There is no store in ${from}.`, { cause });
   });
   const draft = join(to, "unfinished");
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  await makeFolder(to);
   if (await exists(join(to, dataFileName))) {
     throw new SessionError("storage", `There is a store in ${to} already; choose an empty folder.`);
   }

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, link, mkdir, open, rm, stat, writeFile } from "node:fs/promises";
+import { access, link, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SessionError } from "@coppice/core";
 import { assertFreeSpace } from "./free-space.ts";
+import { makeFolder } from "./make-folder.ts";
 import { readMetaPages } from "./meta-pages.ts";
 import { storageGone } from "./storage-errors.ts";
 
@@ -25,7 +26,7 @@ const newStoreBytes = 256 * 1024;
  * otherwise with the file system's own error.
  */
 export async function prepareFolder(folder: string): Promise<void> {
-  await makeFolder(folder);
+  if (await makeFolder(folder)) await syncFolder(dirname(folder));
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of [dataFileName, lockFileName]) {
     try {
@@ -46,20 +47,6 @@ export async function checkFolder(folder: string): Promise<void> {
     throw storageGone(folder, cause);
   }
   await prepareFolder(folder);
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  // Only the parents are made recursively: Node's recursive mkdir never returns where the system refuses the last
-  // step with ENOENT (as in /proc).
-  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-  try {
-    await mkdir(folder, { mode: 0o700 });
-  } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
-    if ((await stat(folder)).isDirectory()) return;
-    throw Object.assign(new Error(`${folder} is a file`), { code: "ENOTDIR" });
-  }
-  await syncFolder(dirname(folder));
 }
 
 /** Makes a new name in a folder durable. Windows cannot sync folders and needs no such step. */

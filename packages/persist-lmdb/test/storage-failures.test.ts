@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openLmdbStore } from "@coppice/persist-lmdb";
+import { backUpLmdbStore, openLmdbStore } from "@coppice/persist-lmdb";
 import { open as openLmdb } from "lmdb";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildIfStale, type Child, startChild } from "./child-process.ts";
@@ -99,6 +99,28 @@ describe("a folder that cannot be used", () => {
     const store = await openLmdbStore({ path: folder });
     onTestFinished(() => store.close());
     expect((await readdir(folder)).sort()).toEqual(["data.mdb", "lock.mdb"]);
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "[UL27] a folder that the system lets nobody make is `storage` at once",
+    async () => {
+      // In /proc even root is told that a folder that was to be made does not exist.
+      for (const path of ["/proc/coppice", "/proc/coppice/deep/store"]) {
+        const error = await expectCode(openLmdbStore({ path }), "storage");
+        expect(error.message).toContain(path);
+      }
+      const from = join(await makeTempFolder(), "store");
+      await (await openLmdbStore({ path: from })).close();
+      await expect(backUpLmdbStore({ from, to: "/proc/coppice/deep/copy" })).rejects.toThrow("/proc/coppice");
+    },
+  );
+
+  test("[UL26, UL27] several that are missing are made by several openings at once", async () => {
+    const folder = join(await makeTempFolder(), "a", "b", "store");
+    const stores = await Promise.all([1, 2, 3].map(() => openLmdbStore({ path: folder })));
+    await Promise.all(stores.map((store) => store.close()));
+    for (const path of [folder, join(folder, ".."), join(folder, "../..")])
+      expect((await stat(path)).mode & 0o777).toBe(0o700);
   });
 
   test("[UL27] a file in the place of the folder, or above it, is `storage` and names the folder", async () => {
