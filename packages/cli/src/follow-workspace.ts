@@ -68,10 +68,22 @@ export async function followWorkspace(
       else announceRelay();
     }),
   );
+  stops.push(
+    workspace.subscribeDeletions(({ sessionId, unsent }) => {
+      const listed = workspace.listSessions({ deleted: true }).find(({ id }) => id === sessionId);
+      output.remark(describeDeletion(listed?.name ?? sessionId, unsent));
+    }),
+  );
   followNew();
   await waitForStop(stopSignal);
   for (const stop of stops) stop();
   lines.close();
+}
+
+function describeDeletion(title: string, unsent: number): string {
+  const told = `"${toPrintableLine(title)}" was deleted`;
+  if (unsent === 0) return told;
+  return `${told}; ${unsent} of its records are on this device alone: \`coppice fork\` makes a new session of it`;
 }
 
 function describeCopy(name: string): string {

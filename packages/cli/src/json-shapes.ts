@@ -65,11 +65,21 @@ export function toDeviceReference(author: { deviceId: string; deviceName?: strin
   return author.deviceName === undefined ? { id: author.deviceId } : { id: author.deviceId, name: author.deviceName };
 }
 
+/** A session as `sessions` lists it. */
+export interface ListedSessionShape extends SessionReference {
+  readonly createdAt: string;
+  readonly cwd?: string;
+  readonly roomId: string;
+  readonly archived?: true;
+  readonly parentSession?: string;
+  readonly deleted?: true;
+  /** Of a deleted one: records that are on this device alone. */
+  readonly unsent?: number;
+}
+
 /** A line of `sessions`. */
-export function toListedSession(
-  session: WorkspaceSession,
-): SessionReference & { createdAt: string; cwd?: string; roomId: string; archived?: true; parentSession?: string } {
-  const { createdAt, cwd, roomId, archived, parentSession } = session;
+export function toListedSession(session: WorkspaceSession): ListedSessionShape {
+  const { createdAt, cwd, roomId, archived, parentSession, deleted, unsent } = session;
   return {
     ...toSessionReference(session),
     createdAt,
@@ -77,6 +87,8 @@ export function toListedSession(
     roomId,
     ...(archived ? { archived } : {}),
     ...(parentSession === undefined ? {} : { parentSession }),
+    ...(deleted ? { deleted } : {}),
+    ...(unsent === undefined ? {} : { unsent }),
   };
 }
 

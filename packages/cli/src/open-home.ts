@@ -1,4 +1,5 @@
 import {
+  type ListSessionsOptions,
   openWorkspace,
   type SharedSession,
   type SyncStatus,
@@ -72,16 +73,22 @@ export async function withHome<Value>(
 
 /**
  * Finds the session a text names. One this device has not heard of yet is looked for once more when the relay has
- * answered. Throws as `resolveReference`.
+ * answered. With `deleted`, one that was deleted is found when no other fits. Throws as `resolveReference`.
  */
-export async function resolveSession({ workspace }: OpenHome, reference: string): Promise<WorkspaceSession> {
-  const resolve = (): WorkspaceSession =>
-    resolveReference(workspace.listSessions(), reference, "session", "`coppice sessions` lists them");
+export async function resolveSession(
+  { workspace }: OpenHome,
+  reference: string,
+  deleted: boolean = false,
+): Promise<WorkspaceSession> {
+  const resolveAmong = (options: ListSessionsOptions): WorkspaceSession =>
+    resolveReference(workspace.listSessions(options), reference, "session", "`coppice sessions` lists them");
   try {
-    return resolve();
+    return resolveAmong({});
   } catch (error) {
-    if (!(error instanceof SessionError) || !(await workspace.waitUntilSynced(relayWaitMs))) throw error;
-    return resolve();
+    if (!(error instanceof SessionError)) throw error;
+    const isFresh = await workspace.waitUntilSynced(relayWaitMs);
+    if (!isFresh && !deleted) throw error;
+    return resolveAmong({ deleted });
   }
 }
 
@@ -89,9 +96,14 @@ export async function resolveSession({ workspace }: OpenHome, reference: string)
  * Finds the session a text names and opens it with what the relay has, as far as that arrives in time. A session this
  * device has not heard of yet is looked for once more when the relay has answered. Throws as `resolveReference`.
  */
-export async function findSession(opened: OpenHome, reference: string, context: CommandContext): Promise<FoundSession> {
+export async function findSession(
+  opened: OpenHome,
+  reference: string,
+  context: CommandContext,
+  deleted: boolean = false,
+): Promise<FoundSession> {
   const { home, workspace } = opened;
-  const listed = await resolveSession(opened, reference);
+  const listed = await resolveSession(opened, reference, deleted);
   const session = await workspace.openSession(listed.id);
   // Opening a long session may take longer than the relay is waited for, and the relay is only asked afterwards.
   const hasPlace = await session.waitUntilSynced(relayWaitMs);
@@ -109,8 +121,9 @@ export async function findWritableSession(
   opened: OpenHome,
   reference: string,
   context: CommandContext,
+  deleted: boolean = false,
 ): Promise<FoundSession> {
-  const found = await findSession(opened, reference, context);
+  const found = await findSession(opened, reference, context, deleted);
   const { listed, session, isFresh } = found;
   // A device that is new to a session takes its place a moment after everything has arrived.
   if (isFresh) await session.waitUntilSynced(relayWaitMs);

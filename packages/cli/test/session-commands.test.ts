@@ -216,6 +216,26 @@ describe("delete", () => {
     for (const device of [laptop, desktop]) expect((await device.runJson(["sessions"])).sessions).toEqual([]);
   });
 
+  it("[CP97, CP98] leaves a late writer what he has, says how much was never sent, and a fork saves it", async () => {
+    const relay = await startRelay();
+    const laptop = await makeDevice("laptop", relay.url);
+    await laptop.runJson(["import", await writeSessionFile()]);
+    const { link } = await laptop.runJson(["link"]);
+    const desktop = await makeDevice("desktop", link);
+    await desktop.runJson(["sync", "--once"]);
+    const { entryId } = await desktop.runJson(["append", "Woods", "--role", "user", "Written late", "--offline"]);
+    await laptop.runJson(["delete", "Woods", "--yes"]);
+    expect((await desktop.runJson(["sessions"])).sessions).toEqual([]);
+    expect((await desktop.runJson(["sessions", "--deleted"])).sessions).toMatchObject([
+      { id: shortSessionId, name: "Woods", deleted: true, unsent: 1 },
+    ]);
+    expect((await desktop.run(["sessions", "--deleted"])).stdout).toContain("1 unsent; `coppice fork` saves them");
+    expect((await desktop.run(["append", "Woods", "--role", "user", "More"])).code).toBe(1);
+    const { session } = await desktop.runJson(["fork", "Woods", "--name", "Rescued"]);
+    const { entries } = await laptop.runJson(["log", session.id]);
+    expect(entries.map(({ entry }: { entry: { id: string } }) => entry.id)).toContain(entryId);
+  });
+
   it("[CP1, CP96] does nothing where nobody can be asked, and says what it would do", async () => {
     const device = await makeDevice("laptop");
     await device.runJson(["import", await writeSessionFile()]);

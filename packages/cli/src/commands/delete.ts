@@ -16,8 +16,9 @@ export const deleteCommand: CliCommand = defineCliCommand({
     yes: { type: "boolean", description: "Do not ask" },
   },
   notes: [
-    "It leaves the list on every device, and the relay deletes what it has of it. What a device holds stays on its disk,",
-    "and what it writes to the session afterwards reaches nobody. `coppice archive` puts a session away instead.",
+    "It leaves the list on every device, and the relay deletes what it has of it. What a device holds stays on its disk:",
+    "`coppice sessions --deleted` lists it there, and `coppice fork` makes a new session of it, with entries that had not",
+    "been sent. `coppice archive` puts a session away instead.",
   ],
   examples: ["coppice delete 'Fix the flaky login test'", "coppice delete 3f2a --yes"],
   run: ({ session: reference, yes }, context) =>
@@ -35,7 +36,7 @@ export const deleteCommand: CliCommand = defineCliCommand({
         output.print(
           isConfirmed
             ? "the relay has deleted what it had of it"
-            : "the relay has not confirmed that it deleted what it has of it",
+            : "the relay has not confirmed that it deleted what it has of it; it is asked again until it has",
         );
       output.printJson(
         toShape("delete", {

@@ -21,6 +21,7 @@ export const forkCommand: CliCommand = defineCliCommand({
     before: { type: "boolean", description: "Stop before the entry, which must be a user's message" },
     name: { type: "string", description: "Name of the new session (default: that of the other)", valueHint: "NAME" },
   },
+  notes: ["A session that was deleted can be forked too: what this device has of it begins a new one."],
   examples: ["coppice fork 'Fix the flaky login test' 9c1d --name 'Another way'", "coppice fork 3f2a"],
   run: ({ session: reference, entry: entryReference, at, before, name }, context) =>
     withHome(context, async (opened) => {
@@ -28,7 +29,7 @@ export const forkCommand: CliCommand = defineCliCommand({
       if (at && before) throw new UsageError("--at and --before are two places; leave one of them out.");
       if ((at || before) && entryReference === undefined)
         throw new UsageError(`--${at ? "at" : "before"} needs an entry; write it after the session.`);
-      const { listed, session: source } = await findWritableSession(opened, reference, context);
+      const { listed, session: source } = await findWritableSession(opened, reference, context, true);
       const entryId =
         entryReference === undefined ? undefined : resolveEntryId(await source.storage.getEntries(), entryReference);
       const forkName = name?.trim() || listed.name;

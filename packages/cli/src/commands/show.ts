@@ -23,7 +23,7 @@ export const showCommand: CliCommand = defineCliCommand({
           "--context shows where this device stands, so it does not go with --branch; run `coppice move` first, or leave one of them out.",
         );
       const { output } = context;
-      const { listed, session } = await findSession(opened, reference, context);
+      const { listed, session } = await findSession(opened, reference, context, true);
       const { storage } = session;
       const leafId =
         branch === undefined ? session.getDeviceLeafId() : resolveEntryId(await storage.getEntries(), branch);
