@@ -36,8 +36,8 @@ export interface DeviceCalls {
   archive: { ask: { sessionId: string }; answer: null };
   /** The branches that others have added so far, by the workspace's events. */
   branches: { ask: null; answer: AddedBranch[] };
-  /** Deletes the session's room at the relay. */
-  deleteRoom: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
+  /** Deletes the session for everybody. */
+  deleteSession: { ask: { sessionId: string; timeoutMs: number }; answer: boolean };
   close: { ask: null; answer: null };
 }
 

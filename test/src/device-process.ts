@@ -148,8 +148,8 @@ const handlers: {
   async branches() {
     return addedBranches;
   },
-  async deleteRoom({ sessionId, timeoutMs }) {
-    return opened().deleteRoom(sessionId, timeoutMs);
+  async deleteSession({ sessionId, timeoutMs }) {
+    return opened().deleteSession(sessionId, timeoutMs);
   },
   async close() {
     await workspace?.close();

@@ -23,6 +23,11 @@ export class EntryLedger {
     this.#idsBySession.set(sessionId, []);
   }
 
+  /** A session that is deleted is looked for no more. */
+  forget(sessionId: string): void {
+    this.#idsBySession.delete(sessionId);
+  }
+
   /** Appends messages, one when the other is on disk, and returns the id of the last one. */
   async append(device: DeviceProcess, sessionId: string, text: string, count = 1): Promise<string> {
     let id = "";

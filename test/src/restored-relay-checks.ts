@@ -3,12 +3,15 @@ import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { backUpLmdbStore } from "@coppice/persist-lmdb";
 import { countRecords, EntryLedger } from "./entry-ledger.ts";
-import { type Lab, makeCheck, type NetworkCheck, patientMs, showMs } from "./network-lab.ts";
+import { type Lab, makeCheck, type NetworkCheck, patientMs, showMs, untilTrue } from "./network-lab.ts";
 import type { RelayProcess } from "./processes.ts";
 
 /** A relay forgets: a day, or everything. `count` entries are written at each step. */
 export function createRestoredRelayChecks(count: number): NetworkCheck[] {
   return [
+    makeCheck("[SM32] a session deleted since yesterday stays deleted, though the backup has it", (lab) =>
+      restoreBeforeDeletion(lab, count),
+    ),
     makeCheck("[SM32, RL72] a relay restored from yesterday's backup is refilled by the devices", (lab) =>
       restoreYesterday(lab, count),
     ),
@@ -80,6 +83,42 @@ async function restoreYesterday(lab: Lab, count: number): Promise<string> {
   await endRelay(restored, devices);
   await ledger.assertRelayKeeps("restored", relay.dataDir);
   return `${ledger.count} entries in ${ledger.sessionIds.length} sessions, each once everywhere and at the relay; complete ${showMs(refilledMs)} after its start (two device starts included)`;
+}
+
+async function restoreBeforeDeletion(lab: Lab, count: number): Promise<string> {
+  const ledger = new EntryLedger();
+  const relay = await lab.startRelay("relay");
+  const a = await lab.startDevice({ name: "a", relay: relay.url });
+  const b = await lab.startDevice({ name: "b", relay: relay.url });
+  for (const sessionId of ["kept", "deleted"]) {
+    await ledger.create(a, sessionId);
+    await ledger.append(a, sessionId, "the day before", count);
+  }
+  await ledger.untilEverywhere("the day before", [a, b]);
+  const backup = join(lab.scratch, "backup");
+  await backUpLmdbStore({ from: relay.dataDir, to: backup });
+  assert.ok(await a.ask("deleteSession", { sessionId: "deleted", timeoutMs: patientMs }));
+  ledger.forget("deleted");
+  await untilTrue("b hears of it", async () => (await b.ask("listing", null)).length === 1);
+  await b.stop();
+  await relay.kill();
+  rmSync(relay.dataDir, { recursive: true });
+  renameSync(backup, relay.dataDir);
+  const restored = await lab.startRelay("relay", relay.port);
+  const devices = [a, await lab.startDevice({ name: "b", relay: relay.url })];
+  await ledger.append(a, "kept", "today", count);
+  await ledger.untilEverywhere("restored", devices);
+  const newcomer = await lab.startDevice({ name: "newcomer", relay: relay.url });
+  await ledger.untilEverywhere("restored, on a new device", [newcomer]);
+  for (const device of [...devices, newcomer])
+    assert.deepEqual(
+      (await device.ask("listing", null)).map(({ id }) => id),
+      ["kept"],
+      "it is listed nowhere",
+    );
+  await untilTrue("its room is deleted again", async () => (await countRecords(relay.dataDir, "deleted")) === 0);
+  await endRelay(restored, [...devices, newcomer]);
+  return `${ledger.count} entries kept; the other session is listed on 0 of 3 devices, and its room is gone again`;
 }
 
 async function refillFromHalves(lab: Lab, count: number): Promise<string> {
