@@ -42,7 +42,7 @@ export interface DeviceCalls {
 }
 
 /** A session in the list of sessions. */
-export interface ListedSession {
+interface ListedSession {
   id: string;
   name?: string;
   archived: boolean;

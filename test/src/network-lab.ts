@@ -116,7 +116,7 @@ export function idOf(line: string): string {
 }
 
 /** Whether two logs are the same, line by line. */
-export function isSameList(a: readonly string[], b: readonly string[]): boolean {
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((line, at) => line === b[at]);
 }
 
