@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { SharedSession, SyncStatus, Workspace } from "@coppice/client";
 import { closeCodes, encodeFrame, findToken } from "@coppice/wire";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -329,6 +332,16 @@ describe("tokens", () => {
     await untilTrue(() => sentTokens(proxy).includes("expired"));
     for (const replica of [session, device]) await untilStatus(replica, inState("live"));
   });
+});
+
+describe("many reconnects", () => {
+  it("[SY11] F60: they leave nothing behind, in the client or in the relay", async () => {
+    const script = fileURLToPath(new URL("dist/check-reconnects.js", import.meta.url));
+    const flags = ["--expose-gc", "--no-opt", "--no-sparkplug"];
+    // Rejects when the script finds that a round leaves too much.
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, script, "100"]);
+    expect(JSON.parse(stdout)).toMatchObject({ rounds: 100, connections: 2, rooms: 2 });
+  }, 180_000);
 });
 
 describe("the clock", () => {
