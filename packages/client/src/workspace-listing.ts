@@ -77,7 +77,7 @@ export class ListingBuilder implements WorkspaceListing {
 }
 
 /** The life of a session in a list: what it is after a record that counts later than all before. */
-export function reduceSession(
+function reduceSession(
   session: ListedSession,
   record: Exclude<WorkspaceRecord, DeviceRecord> | FirstSessionRecord,
 ): ListedSession {

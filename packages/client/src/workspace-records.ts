@@ -1,5 +1,3 @@
-import { toHexString } from "lib0/buffer";
-
 /*
  * What is written into a workspace's log, and how it is read back. Each record says only what its writer means to say,
  * so that two devices that change different things of one session at the same moment both succeed. A kind of record
@@ -37,7 +35,7 @@ export interface FirstSessionRecord {
 }
 
 /** Changes what the list says of a session; what is absent stays as it is. SPEC WS32. */
-export interface SessionChangeRecord extends SessionHints {
+interface SessionChangeRecord extends SessionHints {
   readonly type: "workspace_session_change";
   readonly sessionId: string;
   /** Null takes the name away. */
@@ -46,7 +44,7 @@ export interface SessionChangeRecord extends SessionHints {
 }
 
 /** Gives a session's room a key to write with from now on. SPEC WS33. */
-export interface SessionKeyRecord {
+interface SessionKeyRecord {
   readonly type: "workspace_session_key";
   readonly sessionId: string;
   /** 32 bytes, in hex. */
@@ -54,7 +52,7 @@ export interface SessionKeyRecord {
 }
 
 /** Deletes a session, for good. SPEC WS34. */
-export interface SessionDeletionRecord {
+interface SessionDeletionRecord {
   readonly type: "workspace_session_deletion";
   readonly sessionId: string;
 }
@@ -192,11 +190,6 @@ function pickTexts(fields: Fields, names: readonly string[]): { [name: string]: 
 
 function isKnownType(type: unknown): type is WorkspaceRecord["type"] {
   return typeof type === "string" && Object.hasOwn(versions, type);
-}
-
-/** A key as records have it. */
-export function keyToHex(key: Uint8Array): string {
-  return toHexString(key);
 }
 
 function isHexOfKey(value: unknown): value is string {
