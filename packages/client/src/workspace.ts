@@ -5,7 +5,6 @@ import {
   type Session,
   SessionError,
   type SessionHeader,
-  type UpdateStore,
 } from "@coppice/core";
 import {
   deriveDeletionSecret,
@@ -20,13 +19,13 @@ import type * as Y from "yjs";
 import { combineStatuses } from "./combine-statuses.ts";
 import { CopyWatch } from "./copy-watch.ts";
 import { type DeletedSession, DeletedSessions } from "./deleted-sessions.ts";
-import { readDevicePublicKey } from "./device-keys.ts";
 import { removeCredentials } from "./git-remote.ts";
-import { type HomeIdentity, readHomeIdentity, renameIdentity, takeNewIdentity } from "./home-identity.ts";
+import { HomeDevice } from "./home-device.ts";
 import { HomeReplicas } from "./home-replicas.ts";
 import { requireWorkspace } from "./home-workspace.ts";
 import { importInto } from "./import-session.ts";
 import { platformNetworkSignal } from "./network-signal.ts";
+import { openRoom } from "./open-room.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
 import { requestDeletion } from "./request-deletion.ts";
@@ -72,14 +71,13 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   const room = deriveWorkspaceRoom(options.workspaceKey);
   await requireWorkspace(options.store, room.roomId);
   const replicaId = createUuidV7();
-  const identity = await readHomeIdentity(options.store, options.device);
-  const publicKey = await findPublicKey(options.store, identity.device.id);
+  const device = await HomeDevice.open(options.store, options.device);
   const replicas = await HomeReplicas.open(options.store, replicaId);
   const { token, random = Math.random } = options;
   const tokenGate = new TokenGate({ token, random, timeoutMs: tokenTimeoutMs });
   const replica = await openRoom(options, tokenGate, room);
   const locals = new SessionLocalsKeeper(options.store);
-  const parts = { room, replica, replicaId, replicas, identity, publicKey, locals, tokenGate };
+  const parts = { room, replica, replicaId, replicas, device, locals, tokenGate };
   const workspace = new OpenedWorkspace(options, parts);
   await replica.attach(workspace);
   await workspace.loadLocals();
@@ -88,37 +86,13 @@ export async function openWorkspace(options: OpenWorkspaceOptions): Promise<Work
   return workspace;
 }
 
-/** Value of this device in the store, per room. */
-const arrivalsKey = (roomId: string): string => `arrivals/${roomId}`;
-
-async function openRoom(options: OpenWorkspaceOptions, tokenGate: TokenGate, room: RoomKeys): Promise<Replica> {
-  return Replica.open({
-    log: await options.store.openLog(room.roomId),
-    roomId: room.roomId,
-    arrivals: {
-      read: () => options.store.readValue(arrivalsKey(room.roomId)),
-      write: (arrivals) => options.store.writeValue(arrivalsKey(room.roomId), arrivals),
-    },
-    values: options.store,
-    relay: options.relay,
-    webSocket: options.webSocket,
-    sha256: options.crypto?.sha256,
-    timings: options.timings,
-    tokenGate,
-    random: options.random,
-    endWaitsWhenUnreachable: options.endWaitsWhenUnreachable ?? false,
-  });
-}
-
 /** What a workspace is made of when it opens. */
 interface WorkspaceParts {
   readonly room: RoomKeys;
   readonly replica: Replica;
   readonly replicaId: string;
   readonly replicas: HomeReplicas;
-  readonly identity: HomeIdentity;
-  /** Of this device; undefined while the store cannot be written. */
-  readonly publicKey: string | undefined;
+  readonly device: HomeDevice;
   readonly locals: SessionLocalsKeeper;
   readonly tokenGate: TokenGate;
 }
@@ -136,8 +110,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #tokenGate: TokenGate;
   readonly #stopNetworkSignal: () => void;
   readonly #deletions: DeletedSessions;
-  #identity: HomeIdentity;
-  #publicKey: string | undefined;
+  readonly #device: HomeDevice;
   #changingIdentity: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
   readonly #deletionListeners = new Set<(event: DeletionEvent) => void>();
@@ -147,10 +120,9 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenWorkspaceOptions, parts: WorkspaceParts) {
-    const { room, replica, replicaId, replicas, identity, publicKey, locals, tokenGate } = parts;
+    const { room, replica, replicaId, replicas, device, locals, tokenGate } = parts;
     this.#options = options;
-    this.#identity = identity;
-    this.#publicKey = publicKey;
+    this.#device = device;
     this.#replicaId = replicaId;
     this.#replicas = replicas;
     this.#locals = locals;
@@ -207,17 +179,17 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       wasLive = isLive;
       this.#notify("status");
     });
-    this.#introduceDevice();
+    this.#device.introduce(this.#log);
     this.#tokenGate = tokenGate;
     this.#stopNetworkSignal = (options.networkSignal ?? platformNetworkSignal)(() => this.resync());
   }
 
   get device(): DeviceIdentity {
-    return this.#identity.device;
+    return this.#device.identity;
   }
 
   get formerDeviceIds(): readonly string[] {
-    return this.#identity.formerIds;
+    return this.#device.formerIds;
   }
 
   get newerRecords(): number {
@@ -235,14 +207,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   devices(): WorkspaceDevice[] {
-    return Array.from(this.#log.listing.devices.values(), ({ deviceId, name, person, publicKey }) => ({
-      id: deviceId,
-      name,
-      ...(person === undefined ? {} : { person }),
-      ...(publicKey === undefined ? {} : { publicKey }),
-      isThis: deviceId === this.device.id,
-      isFormer: this.formerDeviceIds.includes(deviceId),
-    }));
+    return this.#device.listDevices(this.#log);
   }
 
   deviceNames(): ReadonlyMap<string, string> {
@@ -250,10 +215,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   async renameDevice(name: string): Promise<void> {
-    const text = toOneLine(name);
-    if (text === "") throw new SessionError("invalid_entry", "A device needs a name that is not blank.");
-    this.#identity = await renameIdentity(this.#options.store, this.#identity, text);
-    this.#introduceDevice();
+    await this.#device.rename(name);
+    this.#device.introduce(this.#log);
     await this.#replica.flushed();
     this.#notify("device");
   }
@@ -606,30 +569,15 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   /** Another folder has this device's id: what is written from now on is written under a new one (SPEC WS22). */
   #changeIdentity(): Promise<void> {
     const changing = this.#changingIdentity.then(async () => {
-      this.#identity = await takeNewIdentity(this.#options.store, this.#options.device, this.#identity);
+      await this.#device.takeNewId();
       const { id } = this.device;
-      this.#publicKey = await findPublicKey(this.#options.store, id);
       this.#log.deviceId = id;
-      this.#introduceDevice();
+      this.#device.introduce(this.#log);
       for await (const session of this.#sessions.all()) session.takeDeviceId(id);
       this.#notify("device");
     });
     this.#changingIdentity = changing.catch(() => undefined);
     return changing;
-  }
-
-  #introduceDevice(): void {
-    const { id, name, person } = this.device;
-    const known = this.#log.listing.devices.get(id);
-    const publicKey = this.#publicKey ?? known?.publicKey;
-    if (known?.name === name && known.person === person && known.publicKey === publicKey) return;
-    this.#log.append({
-      type: "workspace_device",
-      deviceId: id,
-      name,
-      ...(person === undefined ? {} : { person }),
-      ...(publicKey === undefined ? {} : { publicKey }),
-    });
   }
 
   #notify(change: "sessions" | "status" | "device"): void {
@@ -643,24 +591,10 @@ function countWaiting(session: OpenedSession): number {
   return pending + unsaved;
 }
 
-/** The key of a device; undefined where the store cannot be written: what is here can be read all the same. */
-async function findPublicKey(store: UpdateStore, deviceId: string): Promise<string | undefined> {
-  try {
-    return await readDevicePublicKey(store, deviceId);
-  } catch (error) {
-    if (error instanceof SessionError && error.code !== "version_mismatch") return undefined;
-    throw error;
-  }
-}
-
 /** Hints as they are written: no others' secrets. */
 function toHints({ gitRemote, gitCommit }: SessionHints): SessionHints {
   return {
     ...(gitRemote === undefined ? {} : { gitRemote: removeCredentials(gitRemote) }),
     ...(gitCommit === undefined ? {} : { gitCommit }),
   };
-}
-
-function toOneLine(text: string): string {
-  return text.replace(/[\r\n]+/g, " ").trim();
 }
