@@ -1,5 +1,14 @@
 import { SessionError } from "@coppice/core";
-import { closeCodes, encodeFrame, type Frame, isFinalCloseCode, parseFrame, tokenToSubprotocols } from "@coppice/wire";
+import {
+  closeCodes,
+  encodeFrame,
+  type Frame,
+  isFinalCloseCode,
+  maxRoomsPerRequest,
+  parseFrame,
+  type RoomHead,
+  tokenToSubprotocols,
+} from "@coppice/wire";
 import type * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import { type Awareness, encodeAwarenessUpdate } from "y-protocols/awareness";
@@ -29,6 +38,7 @@ export type RelayLinkEvent =
   | RelayEvent
   | NewsEvent
   | { readonly type: "coverage" }
+  | { readonly type: "heads"; readonly heads: readonly RoomHead[] }
   /** The relay has other records than we do, by client id from these clocks on. The link is of no more use. */
   | { readonly type: "contested"; readonly from: ClockVector };
 
@@ -82,6 +92,9 @@ export class RelayLink {
   readonly #foreignStates: ForeignStates;
   /** What is said on the present connection; undefined while there is none. */
   #conversation: RelayConversation | undefined;
+  /** Questions for heads that are not answered. */
+  #headsAsked = 0;
+  #knowsHeads = true;
   /** How often a connection was closed for conflicting history without the relay's own records showing where. */
   #conflictCloses = 0;
   #isRefused = false;
@@ -130,6 +143,27 @@ export class RelayLink {
       this.#probe();
       this.#conversation.compare();
     }
+  }
+
+  /**
+   * Asks what the relay has of rooms; the answers are `heads` events. False: there is no connection, or the relay is of
+   * an earlier version, which stays connected and takes no such question.
+   */
+  askHeads(rooms: readonly string[]): boolean {
+    if (this.#conversation === undefined || !this.#knowsHeads) return false;
+    for (let from = 0; from < rooms.length; from += maxRoomsPerRequest) {
+      this.#headsAsked += 1;
+      this.#sendFrame({ type: "headsRequest", rooms: rooms.slice(from, from + maxRoomsPerRequest) });
+    }
+    return true;
+  }
+
+  /** A refusal of a question for heads is no news to anybody: a time is not shown then. */
+  #takeRefusalOfHeads(code: number): boolean {
+    if (this.#headsAsked === 0 || (code !== closeCodes.unknownFrame && code !== closeCodes.busy)) return false;
+    this.#headsAsked -= 1;
+    if (code === closeCodes.unknownFrame) this.#knowsHeads = false;
+    return true;
   }
 
   /** Asks the relay to delete the room; the answer is a final close, or a notice. Offline it does nothing. */
@@ -182,6 +216,8 @@ export class RelayLink {
       if (status === "connected") this.#greet();
     });
     provider.on("connection-close", (event) => {
+      this.#headsAsked = 0;
+      this.#knowsHeads = true;
       this.#conversation?.end();
       this.#conversation = undefined;
       if (this.#isRefused || this.#isClosed || this.#leaving === null) return;
@@ -286,6 +322,10 @@ export class RelayLink {
       case "digest":
         this.#conversation?.takeDigest(frame.digest);
         return;
+      case "heads":
+        this.#headsAsked -= 1;
+        this.#options.onEvent({ type: "heads", heads: frame.heads });
+        return;
       case "permissionDenied":
         this.#refuse(closeCodes.forbidden, frame.reason);
         return;
@@ -294,6 +334,7 @@ export class RelayLink {
           this.#refuse(frame.code, frame.reason);
           return;
         }
+        if (this.#takeRefusalOfHeads(frame.code)) return;
         if (frame.code === closeCodes.unknownFrame && this.#conversation?.takeRefusal() === true) return;
         // Something we sent was not taken and the connection stays: what it was stays pending, and that shows.
         this.#options.onEvent({ type: "notice", code: frame.code, reason: frame.reason });

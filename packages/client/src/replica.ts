@@ -1,6 +1,6 @@
 import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import type { ArrivalOrder, LogRecord } from "@coppice/storage-yjs";
-import { closeCodes, type Sha256, type Struct } from "@coppice/wire";
+import { closeCodes, type RoomHead, type Sha256, type Struct } from "@coppice/wire";
 import { Awareness } from "y-protocols/awareness";
 import * as Y from "yjs";
 import { applyStoredUpdate } from "./apply-stored-update.ts";
@@ -77,6 +77,7 @@ export class Replica {
   #rebuilding: Promise<void> = Promise.resolve();
   #link: RelayLink | undefined;
   #hasLeft = false;
+  readonly #headsListeners = new Set<(heads: readonly RoomHead[]) => void>();
   #state: SyncState = openedState;
   /** Every update up to this position of the log is in the document. */
   #appliedSeq = 0;
@@ -193,6 +194,17 @@ export class Replica {
       onEvent: (event) => this.#onLinkEvent(event),
       ...(timings === undefined ? {} : { timings }),
     });
+  }
+
+  /** Asks the relay what it has of rooms; see `RelayLink.askHeads`. */
+  askHeads(rooms: readonly string[]): boolean {
+    return this.#link?.askHeads(rooms) ?? false;
+  }
+
+  /** Calls the listener with what the relay says of rooms. Returns the function that stops it. */
+  subscribeHeads(listener: (heads: readonly RoomHead[]) => void): () => void {
+    this.#headsListeners.add(listener);
+    return () => this.#headsListeners.delete(listener);
   }
 
   /** Leaves the relay for good, or never connects, as if it had refused the room with this code. Safe to call twice. */
@@ -381,7 +393,8 @@ export class Replica {
   }
 
   #onLinkEvent(event: RelayLinkEvent): void {
-    if (event.type === "contested") this.#startRebuild(event.from);
+    if (event.type === "heads") for (const listener of this.#headsListeners) listener(event.heads);
+    else if (event.type === "contested") this.#startRebuild(event.from);
     else if (event.type === "coverage") {
       this.#saveCoverage();
       this.#notify();

@@ -106,6 +106,8 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   readonly #listeners = new Set<(change: ChangeKind) => void>();
   readonly #cursors: SessionCursors;
   readonly #branches: BranchWatch;
+  /** When entries last came into the session here, from wherever, in ms since 1970; undefined: not since it was opened. */
+  lastEntryAt: number | undefined;
   readonly #stops: (() => void)[] = [];
   #deviceId: string;
   #keys: readonly RoomKeys[];
@@ -150,6 +152,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.#stops.push(
       this.storage.subscribe((change) => {
         const { added, remote } = change;
+        this.lastEntryAt = Date.now();
         // What was there before this device had its place is no news to anybody.
         if (this.#isSynced) this.#branches.take(change);
         if (!remote && added.some(({ type }) => type === "session_info")) this.#tellName();

@@ -100,6 +100,11 @@ export interface WorkspaceSession extends SessionMetadata, SessionHints, Session
   readonly archived: boolean;
   /** True: deleted for everybody; what this device has of it stays here. Such are listed only when asked for. */
   readonly deleted: boolean;
+  /**
+   * When something last came into it, in ms since 1970, for showing alone: by the relay's clock, or by this device's for
+   * what came while it was open here. Absent: nobody has said.
+   */
+  readonly lastActivityAt?: number;
   /** Of a deleted one: records that are on this device and, as far as it knows, nowhere else. Absent until counted. */
   readonly unsent?: number;
   /** The folder the agent works in on this device; absent where this device has not been told of one. */
@@ -357,6 +362,11 @@ export interface Workspace extends SessionRepo<WorkspaceSession, CreateSessionOp
   overallStatus(): SyncStatus;
   /** Calls the listener when the list, the status of the list or of an open session, or the device changes. Returns the function that stops it. */
   subscribe(listener: (change: "sessions" | "status" | "device") => void): () => void;
+  /**
+   * Asks the relay when something last came into the listed sessions, which happens by itself on each connection and for
+   * each session that is new in the list. What it says shows in the list, and subscribers hear `sessions`.
+   */
+  refreshActivity(): void;
   /**
    * Calls the listener once on this device for each session that was deleted, by whichever device. Returns the function
    * that stops it.

@@ -29,6 +29,7 @@ import { openRoom } from "./open-room.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import { Replica, type ReplicaReader } from "./replica.ts";
 import { requestDeletion } from "./request-deletion.ts";
+import { RoomActivity } from "./room-activity.ts";
 import { SessionList } from "./session-list.ts";
 import { type SessionLocals, SessionLocalsKeeper } from "./session-locals.ts";
 import { type OpenedSession, openSharedSession } from "./shared-session.ts";
@@ -111,6 +112,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   readonly #stopNetworkSignal: () => void;
   readonly #deletions: DeletedSessions;
   readonly #device: HomeDevice;
+  readonly #activity: RoomActivity;
   #changingIdentity: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<(change: "sessions" | "status" | "device") => void>();
   readonly #deletionListeners = new Set<(event: DeletionEvent) => void>();
@@ -165,6 +167,12 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
         this.#notify("sessions");
       },
     });
+    this.#activity = new RoomActivity({
+      getRooms: () => this.#list.list().map(({ roomId }) => roomId),
+      ask: (rooms) => replica.askHeads(rooms),
+      onChange: () => this.#notify("sessions"),
+    });
+    replica.subscribeHeads((heads) => this.#activity.take(heads));
     this.#log = new WorkspaceLog(replica.doc, {
       keys: this.#isSealed() ? room : undefined,
       crypto: options.crypto,
@@ -175,7 +183,10 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     let wasLive = false;
     replica.subscribe(() => {
       const isLive = replica.status().relay.state === "live";
-      if (isLive && !wasLive) this.#deletions.look();
+      if (isLive && !wasLive) {
+        this.#deletions.look();
+        this.#activity.refresh();
+      }
       wasLive = isLive;
       this.#notify("status");
     });
@@ -201,9 +212,18 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
   }
 
   listSessions(options?: ListSessionsOptions): WorkspaceSession[] {
-    return this.#list
-      .list(options)
-      .map((session) => (session.deleted ? { ...session, ...this.#describeDeleted(session.id) } : session));
+    const openedById = new Map(Array.from(this.#sessions.opened, (session) => [session.id, session]));
+    return this.#list.list(options).map((session) => {
+      const opened = openedById.get(session.id);
+      const lastActivityAt = Math.max(this.#activity.updatedAtOf(session.roomId) ?? 0, opened?.lastEntryAt ?? 0);
+      // Of an open session the status goes on counting; of another it is what was counted when its deletion was heard of.
+      const unsent = opened === undefined ? this.#deletions.unsentOf(session.id) : countWaiting(opened);
+      return {
+        ...session,
+        ...(lastActivityAt === 0 ? {} : { lastActivityAt }),
+        ...(session.deleted && unsent !== undefined ? { unsent } : {}),
+      };
+    });
   }
 
   devices(): WorkspaceDevice[] {
@@ -364,6 +384,10 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     return () => this.#listeners.delete(listener);
   }
 
+  refreshActivity(): void {
+    this.#activity.refresh();
+  }
+
   subscribeDeletions(listener: (event: DeletionEvent) => void): () => void {
     this.#deletionListeners.add(listener);
     return () => this.#deletionListeners.delete(listener);
@@ -515,13 +539,6 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     }
   }
 
-  /** Of an open session what its status says, which goes on growing; of another what was counted when it was heard of. */
-  #describeDeleted(sessionId: string): { unsent?: number } {
-    for (const session of this.#sessions.opened) if (session.id === sessionId) return { unsent: countWaiting(session) };
-    const unsent = this.#deletions.unsentOf(sessionId);
-    return unsent === undefined ? {} : { unsent };
-  }
-
   async #countUnsent({ sessionId, roomId }: DeletedSession): Promise<number> {
     for (const session of this.#sessions.opened) if (session.id === sessionId) return countWaiting(session);
     const { store } = this.#options;
@@ -554,6 +571,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
       if (this.#list.isDeleted(session.id)) session.leaveDeleted();
     }
     this.#deletions.look();
+    if (this.status().relay.state === "live") this.#activity.look();
     this.#notify("sessions");
     void this.loadLocals().then((isNew) => {
       if (isNew) this.#notify("sessions");
