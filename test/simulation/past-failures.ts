@@ -23,4 +23,27 @@ export const pastFailures: readonly Scenario[] = [
       { kind: "append", device: 10, count: 5, everyMs: 0, isLong: true, losesFirst: false, thenMs: 6311 },
     ],
   },
+  // A reading of the relay's log began, and before its first update was taken, what stood at its end was merged with what
+  // had been appended behind that: the reading ended without it, and the room counted as unreadable.
+  {
+    seed: 1996713467,
+    devices: 3,
+    steps: [
+      { kind: "start", device: 8, thenMs: 1293 },
+      { kind: "crash", disk: 6, keepsCommit: true, thenMs: 1 },
+      { kind: "crash", disk: 8, keepsCommit: false, thenMs: 29 },
+      { kind: "faulty disk", disk: 9, fault: "isUnreadable", ms: 2225, thenMs: 1028 },
+      { kind: "crash at commit", disk: 2, commits: 2, isDurable: true, thenMs: 18 },
+      { kind: "replay", device: 0, pick: 1955926181, thenMs: 28 },
+      { kind: "offline", device: 6, thenMs: 3241 },
+      { kind: "move", device: 5, pick: 1299379345, thenMs: 1615 },
+      { kind: "append", device: 11, count: 4, everyMs: 600, isLong: false, losesFirst: false, thenMs: 47 },
+      { kind: "start", device: 9, thenMs: 1192 },
+      { kind: "append", device: 8, count: 4, everyMs: 0, isLong: false, losesFirst: false, thenMs: 44 },
+      { kind: "slow disk", disk: 0, commitMs: 40, thenMs: 57 },
+      { kind: "online", device: 10, thenMs: 10562 },
+      { kind: "restore", restarts: 7, thenMs: 53 },
+      { kind: "append", device: 6, count: 3, everyMs: 0, isLong: true, losesFirst: false, thenMs: 1244 },
+    ],
+  },
 ];

@@ -21,7 +21,11 @@ export interface UpdateLog {
    * wait behind a failed one of the same log fail with it, so that none stands in the log without those before it.
    */
   append(update: Uint8Array): Promise<number>;
-  /** Updates with `seq > after` (default 0: all) up to the end as it is at the call, in order. Never loads the whole log. */
+  /**
+   * Updates with `seq > after` (default 0: all) up to the end as it is at the call, in order. Never loads the whole log.
+   * It may be merged before or while it is read, also behind that end: the reading then ends with the first update at or
+   * behind the end, so that whoever asks for a position gets what was appended there.
+   */
   read(after?: number): AsyncIterable<StoredUpdate>;
   /** Position of the last durable update; 0 when the log is empty. */
   lastSeq(): number;

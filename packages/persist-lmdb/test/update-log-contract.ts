@@ -233,6 +233,16 @@ export function describeUpdateLog(name: string, createBackend: () => Promise<Upd
       for (const byte of range(1, 9)) expect(seen).toContain(byte);
     });
 
+    test("[UL9] a reading misses nothing when its end is merged with what came behind it before the first update is taken", async () => {
+      const log = await openLog();
+      await appendEach(log, [1, 2, 3]);
+      const [reading, atEnd] = [log.read(1), log.read(3)];
+      await appendEach(log, [4, 5]);
+      await log.replaceRange(1, 4, bytesOf(1, 2, 3, 4));
+      expect(await collect(reading)).toEqual([{ seq: 4, update: bytesOf(1, 2, 3, 4) }]);
+      expect(await collect(atEnd)).toEqual([]);
+    });
+
     test("[UL10] derived data is kept by log and name, and goes with its log", async () => {
       const store = await openStore();
       const log = await store.openLog("room");

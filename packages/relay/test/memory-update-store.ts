@@ -109,9 +109,18 @@ class MemoryUpdateLog implements UpdateLog {
     }
   }
 
-  async *read(after = 0): AsyncIterable<StoredUpdate> {
+  read(after = 0): AsyncIterable<StoredUpdate> {
+    return this.#read(after, this.lastSeq());
+  }
+
+  /** What stood at the end may be in a merged update behind it by now, so that one is the last. */
+  async *#read(after: number, end: number): AsyncGenerator<StoredUpdate> {
     await this.#store.hooks.beforeRead?.(this.#name, after);
-    for (const stored of this.#updates.filter(({ seq }) => seq > after)) yield stored;
+    if (after >= end) return;
+    for (const stored of this.#updates.filter(({ seq }) => seq > after)) {
+      yield stored;
+      if (stored.seq >= end) return;
+    }
   }
 
   lastSeq(): number {

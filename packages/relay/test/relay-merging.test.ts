@@ -100,6 +100,35 @@ test("[RL65] a reader that is in the middle of a log that is merged gets everyth
   expect(receivedStructs(newcomer)).toEqual(all.slice(7));
 });
 
+test("[RL65] a reader keeps its place when all it asked for is merged with what came later before it read anything", async () => {
+  const store = new MemoryUpdateStore();
+  const fixture = await startRelay({ mergeAfterUpdates: 20 }, store);
+  const [source, newcomer] = [await fixture.follower("room"), await fixture.raw("room")];
+  const writer = new Writer(9);
+  for (let i = 0; i < 10; i += 1) source.sendUpdate(writer.push([i]));
+  await source.acknowledged(9, 10);
+  let letRead: () => void = () => undefined;
+  const hasBegun = new Promise<void>((begin) => {
+    store.hooks.beforeRead = () => {
+      // Only this one waits: merging reads too.
+      delete store.hooks.beforeRead;
+      begin();
+      return new Promise((resolve) => {
+        letRead = resolve;
+      });
+    };
+  });
+  newcomer.send({ type: "syncStep1", stateVector: new Map() });
+  await hasBegun;
+  for (let i = 10; i < 40; i += 1) source.sendUpdate(writer.push([i]));
+  await source.acknowledged(9, 40);
+  while ((log(store)[0]?.seq ?? 0) <= 10) await source.barrier();
+  letRead();
+  await newcomer.take("syncStep2");
+  while (receivedStructs(newcomer).length < 40) await newcomer.nextFrame();
+  expect(receivedStructs(newcomer)).toEqual(Array.from({ length: 40 }, (_, clock) => `9:${clock}`));
+});
+
 test("[RL105] a relay that closes merges nothing that it had not begun", async () => {
   const store = new MemoryUpdateStore();
   let merges = 0;

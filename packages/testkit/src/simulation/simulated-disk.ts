@@ -363,10 +363,15 @@ class SimulatedLog implements UpdateLog {
     return this.#read(after, end);
   }
 
+  /** What stood at the end may be in a merged update behind it by now, so that one is the last. */
   async *#read(after: number, end: number): AsyncGenerator<StoredUpdate> {
     await this.#process.beginRead();
-    for (const { seq, update } of this.#disk.updatesOf(this.#name))
-      if (seq > after && seq <= end) yield { seq, update: update.slice() };
+    if (after >= end) return;
+    for (const { seq, update } of this.#disk.updatesOf(this.#name)) {
+      if (seq <= after) continue;
+      yield { seq, update: update.slice() };
+      if (seq >= end) return;
+    }
   }
 
   lastSeq(): number {
