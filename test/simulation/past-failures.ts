@@ -46,4 +46,19 @@ export const pastFailures: readonly Scenario[] = [
       { kind: "append", device: 6, count: 3, everyMs: 0, isLong: true, losesFirst: false, thenMs: 1244 },
     ],
   },
+  // A device held somebody's record at the place of a parent that the relay, put back to a backup, had got meanwhile. It
+  // took the children before that showed, and wrote them again with the rest: without their parent, so in front of it.
+  {
+    seed: 23,
+    devices: 2,
+    steps: [
+      { kind: "back up", thenMs: 20 },
+      { kind: "offline", device: 1, thenMs: 28 },
+      { kind: "append", device: 1, count: 2, everyMs: 30, isLong: false, losesFirst: false, thenMs: 31 },
+      { kind: "take place", device: 1, delayMs: 486, thenMs: 1179 },
+      { kind: "crash", disk: 2, keepsCommit: false, thenMs: 1072 },
+      { kind: "online", device: 1, thenMs: 51 },
+      { kind: "restore", restarts: 1, thenMs: 1334 },
+    ],
+  },
 ];

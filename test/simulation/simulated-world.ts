@@ -16,6 +16,7 @@ import { SimulatedRelay } from "./simulated-relay.ts";
 import type { Direction, Scenario, Step } from "./steps.ts";
 import { readStructs, StoredStructs } from "./stored-structs.ts";
 import { WireWatch } from "./wire-watch.ts";
+import { WrittenAgain } from "./written-again.ts";
 
 const workspaceKey = new Uint8Array(32).fill(7);
 const sessionId = "0195f0a0-0000-7000-8000-000000000001";
@@ -86,9 +87,7 @@ export class SimulatedWorld {
   readonly #kept = new Map<string, string>();
   /** Records (`room/client:clock`) that were durable at the relay at some time. */
   readonly #onceAtRelay = new Set<string>();
-  /** Ids of entries that some device had to write again, because others' records stood at their places. */
-  readonly #writtenAgain = new Set<string>();
-  readonly #codec = new RecordCodec({ sessionId, keys: sessionKeys });
+  readonly #writtenAgain = new WrittenAgain(sessionRoom, new RecordCodec({ sessionId, keys: sessionKeys }));
   readonly #fates: PlannedFate[] = [];
   /** Messages with records of the session that were sent, by client. */
   readonly #sentByClient = new Map<string, Uint8Array[]>();
@@ -250,9 +249,8 @@ export class SimulatedWorld {
     const entries = await session.storage.getEntries();
     const positions = new Map(entries.map(({ id }, at) => [id, at]));
     for (const [at, { id, parentId }] of entries.entries()) {
-      const parentAt = parentId === null ? undefined : positions.get(parentId);
-      // One that had to be written again stands behind children that the relay had taken before (SPEC CL42).
-      if (parentAt !== undefined && parentAt > at && !this.#writtenAgain.has(parentId ?? ""))
+      if (parentId === null || (positions.get(parentId) ?? -1) <= at) continue;
+      if (!this.#writtenAgain.mayPrecedeParent(id, parentId))
         this.#violate(`${device.name} has entry ${id} before its parent`);
     }
     for (const entry of entries) {
@@ -492,20 +490,10 @@ export class SimulatedWorld {
       },
       onViolation: (message) => this.#violate(message),
     });
-    under.disk.onValue = (key, value) => {
-      if (key === `aside/${sessionRoom}` && value !== undefined) this.#noteSetAside(value);
-    };
+    this.#writtenAgain.follow(under.disk, under.stored);
     this.#devices.push(device);
     this.#deviceDisks.push(under);
     return device;
-  }
-
-  /** Reads what a device sets aside: a version byte, then an update. */
-  #noteSetAside(value: Uint8Array): void {
-    for (const { client, clock, record } of readStructs(value.subarray(1))) {
-      const header = this.#codec.openHeader(record, { clientId: client, clock });
-      if (header.ok) this.#writtenAgain.add(header.value.id);
-    }
   }
 
   #createDisk(crash: (keepsCommit: boolean) => void): DiskUnderTest {

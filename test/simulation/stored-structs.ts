@@ -16,11 +16,11 @@ export function readStructs(update: Uint8Array): readonly Struct[] {
 
 /** Which records are durable on a disk, log by log: the simulation's own account of it. */
 export class StoredStructs {
-  readonly #byLog = new Map<string, Map<string, Uint8Array>>();
+  readonly #byLog = new Map<string, Map<string, Struct>>();
 
   add(log: string, updates: readonly StoredUpdate[]): void {
     const held = this.#of(log);
-    for (const { update } of updates) for (const struct of readStructs(update)) held.set(keyOf(struct), struct.encoded);
+    for (const { update } of updates) for (const struct of readStructs(update)) held.set(keyOf(struct), struct);
   }
 
   /** Takes a log anew, after something of it was replaced. */
@@ -43,8 +43,8 @@ export class StoredStructs {
   }
 
   has(log: string, struct: Struct): boolean {
-    const encoded = this.#of(log).get(keyOf(struct));
-    return encoded !== undefined && Buffer.compare(encoded, struct.encoded) === 0;
+    const held = this.#of(log).get(keyOf(struct));
+    return held !== undefined && Buffer.compare(held.encoded, struct.encoded) === 0;
   }
 
   hasClock(log: string, client: number, clock: number): boolean {
@@ -56,11 +56,16 @@ export class StoredStructs {
     return this.#of(log).keys();
   }
 
+  /** A log's records, each place once. */
+  structs(log: string): Iterable<Struct> {
+    return this.#of(log).values();
+  }
+
   clear(): void {
     this.#byLog.clear();
   }
 
-  #of(log: string): Map<string, Uint8Array> {
+  #of(log: string): Map<string, Struct> {
     let held = this.#byLog.get(log);
     if (held === undefined) {
       held = new Map();
