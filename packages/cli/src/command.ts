@@ -1,5 +1,6 @@
 import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from "citty";
-import type { Output } from "./output.ts";
+import type { OpenHome } from "./opened-home.ts";
+import type { Output, OutputStreams } from "./output.ts";
 
 /** Options that every command takes. */
 export const globalArgs: ArgsDef = {
@@ -11,6 +12,19 @@ export const globalArgs: ArgsDef = {
   offline: { type: "boolean", description: "Act on this device only; do not connect to the relay" },
   json: { type: "boolean", description: "Print JSON of a documented, versioned shape" },
 };
+
+/** The process as the command sees it. */
+export interface CliSurroundings extends OutputStreams, Pick<CommandContext, "stdin" | "listenForStop"> {
+  readonly platform: NodeJS.Platform;
+}
+
+/** How a running `sync` does commands for other processes. */
+export interface HandedCommands {
+  /** Whether a command line is one of those that `sync` does. */
+  accepts(args: readonly string[]): Promise<boolean>;
+  /** Does it over an open home; settles with the exit code and never rejects. */
+  run(args: readonly string[], surroundings: CliSurroundings, opened: OpenHome): Promise<number>;
+}
 
 /** What a command is given besides its arguments. */
 export interface CommandContext {
@@ -27,6 +41,10 @@ export interface CommandContext {
    * stay up; the others may be ended at any moment, because everything they say they saved is on the disk.
    */
   readonly listenForStop: () => AbortSignal;
+  /** The home, when it is open already: a running `sync` does the command. */
+  readonly opened?: OpenHome | undefined;
+  /** For `sync`: doing the commands of others. */
+  readonly handedCommands: HandedCommands;
 }
 
 /** How a command is written: what `--help` shows and what it does. */
@@ -39,8 +57,19 @@ export interface CliCommandDefinition<Args extends ArgsDef> {
   readonly examples: readonly string[];
   /** Lines that `--help` shows besides: what letters and marks in the output mean, what cannot be undone. */
   readonly notes?: readonly string[];
+  /**
+   * A running `sync` of the home does the command when there is one (SPEC CP71). For short writes that reach the home
+   * through `withHome` alone, and leave its sessions open. Absent: the command always acts by itself.
+   */
+  readonly throughSync?: ThroughSync<ParsedArgs<Args>>;
   /** Settles when the command is done; rejects when it failed. */
   readonly run: (args: ParsedArgs<Args>, context: CommandContext) => Promise<void>;
+}
+
+/** What handing a command over needs. */
+export interface ThroughSync<Args> {
+  /** Whether it reads standard input, as text; it is then read before the command is handed over. */
+  readonly readsInput: (args: Args) => boolean;
 }
 
 /** A command ready to be run: its citty definition and its examples. */
@@ -51,12 +80,13 @@ export interface CliCommand {
   readonly notes: readonly string[];
   readonly args: ArgsDef;
   readonly definition: CommandDef;
+  readonly throughSync: ThroughSync<ParsedArgs> | undefined;
   readonly run: (args: ParsedArgs, context: CommandContext) => Promise<void>;
 }
 
 /** Makes a command from its definition, adding the options that all commands share. */
 export function defineCliCommand<const Args extends ArgsDef>(definition: CliCommandDefinition<Args>): CliCommand {
-  const { name, summary, examples, notes = [], run } = definition;
+  const { name, summary, examples, notes = [], throughSync, run } = definition;
   const args: ArgsDef = { ...definition.args, ...globalArgs };
   return {
     name,
@@ -66,6 +96,7 @@ export function defineCliCommand<const Args extends ArgsDef>(definition: CliComm
     args,
     definition: defineCommand({ meta: { name, description: summary }, args }),
     // The arguments were parsed by `args`, which includes the definition's own.
+    throughSync: throughSync && { readsInput: (parsed) => throughSync.readsInput(parsed as ParsedArgs<Args>) },
     run: (parsed, context) => run(parsed as ParsedArgs<Args>, context),
   };
 }

@@ -1,7 +1,6 @@
 import { access, constants, open, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { DeviceIdentity, PairingInvitation } from "@coppice/client";
-import { formatPairingLink, parsePairingLink } from "@coppice/client";
 import { createNewerVersionError, SessionError } from "@coppice/core";
 import { describeFileError, readErrorCode } from "./error-sentence.ts";
 
@@ -63,6 +62,7 @@ export async function findHome(folder: string): Promise<Home | undefined> {
   const device = await readDevice(folder);
   if (device === undefined) throw damaged(deviceFileOf(folder), "it is missing");
   let invitation: PairingInvitation;
+  const { parsePairingLink } = await loadClient();
   try {
     invitation = parsePairingLink(linkText.trim());
   } catch (error) {
@@ -83,6 +83,7 @@ export async function createHome(folder: string, device: DeviceIdentity, workspa
     const known = await readDevice(folder);
     if (known === undefined)
       await writeNew(deviceFileOf(folder), `${JSON.stringify({ v: deviceFileVersion, ...device }, null, 2)}\n`);
+    const { formatPairingLink } = await loadClient();
     // Last: a folder with this file is a home.
     await writeNew(linkFileOf(folder), `${formatPairingLink(workspace)}\n`);
     return { folder, device: known ?? device, ...workspace };
@@ -96,6 +97,7 @@ export async function attachRelay(home: Home, relay: string): Promise<Home> {
   const changed: Home = { ...home, relay };
   const path = linkFileOf(home.folder);
   try {
+    const { formatPairingLink } = await loadClient();
     // Written beside and renamed, so that the key is never half written.
     await writeFile(`${path}.new`, `${formatPairingLink(changed)}\n`, { mode: privateFileMode });
     await rename(`${path}.new`, path);
@@ -122,6 +124,11 @@ export async function ensureWritableFolder(folder: string, option: string = home
 async function makeFolder(folder: string): Promise<void> {
   const { makeFolder: make } = await import("@coppice/persist-lmdb");
   await make(folder);
+}
+
+/** Loaded when a home is read: where it is must be known also to commands that a running `sync` does. */
+function loadClient(): Promise<typeof import("@coppice/client")> {
+  return import("@coppice/client");
 }
 
 function deviceFileOf(folder: string): string {

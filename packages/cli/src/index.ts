@@ -1,3 +1,4 @@
+export type { CliSurroundings } from "./command.ts";
 export type {
   DeviceReference,
   SessionReference,
@@ -7,5 +8,4 @@ export type {
 export { jsonShapeVersions } from "./json-shapes.ts";
 export type { RenderTreeOptions, TreeCursor, TreePicture } from "./render-tree.ts";
 export { renderTree } from "./render-tree.ts";
-export type { CliSurroundings } from "./run-cli.ts";
 export { runCli } from "./run-cli.ts";

@@ -8,6 +8,19 @@ process.stdout.on("error", (error) => {
   process.exit(0);
 });
 
+/** What ends in order does so in less; a disk or a network that hangs must not keep a service from ending, in ms. */
+const endWithinMs = 15_000;
+
+function endSoon(): void {
+  const timer = setTimeout(() => {
+    process.stderr.write(
+      `coppice: It could not end in order within ${endWithinMs / 1000} s and was ended; what it said was saved is saved.\n`,
+    );
+    process.exit(1);
+  }, endWithinMs);
+  timer.unref();
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -17,7 +30,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
   listenForStop: () => {
     const stop = new AbortController();
     // Only the first: a second Ctrl-C ends the process at once, as if nobody listened.
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => {
+        stop.abort();
+        endSoon();
+      });
+    }
     return stop.signal;
   },
 });

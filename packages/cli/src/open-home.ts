@@ -1,18 +1,9 @@
-import {
-  type ListSessionsOptions,
-  openWorkspace,
-  type SharedSession,
-  type SyncStatus,
-  type Workspace,
-  type WorkspaceSession,
-} from "@coppice/client";
+import type { ListSessionsOptions, SharedSession, SyncStatus, WorkspaceSession } from "@coppice/client";
 import { SessionError } from "@coppice/core";
-import { openLmdbStore } from "@coppice/persist-lmdb";
-import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import type { CommandContext } from "./command.ts";
 import { describeRefusal } from "./describe-status.ts";
 import { ensureWritableFolder, type Home, readHome, storeFolderOf } from "./home.ts";
-import { relaySocketClass } from "./relay-socket.ts";
+import type { OpenHome } from "./opened-home.ts";
 import { resolveReference } from "./resolve-reference.ts";
 
 /** What a command waits for the relay at most, in ms: to see what is new there, and again to have its own saved there. */
@@ -20,12 +11,6 @@ export const relayWaitMs = 2_000;
 
 /** Sessions that a command for all of them has open at a time. */
 export const openSessionsLimit = 8;
-
-/** A home whose workspace is open in this process. */
-export interface OpenHome {
-  readonly home: Home;
-  readonly workspace: Workspace;
-}
 
 /** A session that a command found by what the user typed. */
 export interface FoundSession {
@@ -36,16 +21,25 @@ export interface FoundSession {
 }
 
 /**
- * Opens the home's store and workspace, hands them to `use`, and closes both whatever happens. Rejects `not_found`
- * when the home has no workspace, `storage` when it cannot be read and written.
+ * Opens the home's store and workspace, hands them to `use`, and closes both whatever happens; those of a running
+ * `sync` that does the command stay open. Rejects `not_found` when the home has no workspace, `storage` when it cannot
+ * be read and written.
  */
 export async function withHome<Value>(
-  { homeFolder, offline }: Pick<CommandContext, "homeFolder" | "offline">,
+  { homeFolder, offline, opened }: Pick<CommandContext, "homeFolder" | "offline" | "opened">,
   use: (opened: OpenHome) => Promise<Value>,
   cursor: "replica" | "device" = "replica",
 ): Promise<Value> {
+  if (opened !== undefined) return use(opened);
   const home = await readHome(homeFolder);
   await ensureWritableFolder(storeFolderOf(homeFolder));
+  // Loaded here, because a command that a running `sync` does needs none of it and would wait for it longest.
+  const [{ openWorkspace }, { openLmdbStore }, { nodeRecordCrypto }, { relaySocketClass }] = await Promise.all([
+    import("@coppice/client"),
+    import("@coppice/persist-lmdb"),
+    import("@coppice/storage-yjs/node"),
+    import("./relay-socket.ts"),
+  ]);
   const store = await openLmdbStore({ path: storeFolderOf(homeFolder) });
   try {
     const { device, workspaceKey } = home;
@@ -62,7 +56,14 @@ export async function withHome<Value>(
       endWaitsWhenUnreachable: cursor === "replica",
     });
     try {
-      return await use({ home, workspace });
+      return await use({
+        home,
+        workspace,
+        isShared: false,
+        // The workspace ends waits by itself, and whoever ends the process ends them too.
+        waitFor: (_connected, wait) => wait,
+        assertWanted: () => undefined,
+      });
     } finally {
       await workspace.close();
     }
@@ -76,17 +77,18 @@ export async function withHome<Value>(
  * answered. With `deleted`, one that was deleted is found when no other fits. Throws as `resolveReference`.
  */
 export async function resolveSession(
-  { workspace }: OpenHome,
+  opened: OpenHome,
   reference: string,
   deleted: boolean = false,
 ): Promise<WorkspaceSession> {
+  const { workspace } = opened;
   const resolveAmong = (options: ListSessionsOptions): WorkspaceSession =>
     resolveReference(workspace.listSessions(options), reference, "session", "`coppice sessions` lists them");
   try {
     return resolveAmong({});
   } catch (error) {
     if (!(error instanceof SessionError)) throw error;
-    const isFresh = await workspace.waitUntilSynced(relayWaitMs);
+    const isFresh = await opened.waitFor(workspace, workspace.waitUntilSynced(relayWaitMs));
     if (!isFresh && !deleted) throw error;
     return resolveAmong({ deleted });
   }
@@ -106,7 +108,7 @@ export async function findSession(
   const listed = await resolveSession(opened, reference, deleted);
   const session = await workspace.openSession(listed.id);
   // Opening a long session may take longer than the relay is waited for, and the relay is only asked afterwards.
-  const hasPlace = await session.waitUntilSynced(relayWaitMs);
+  const hasPlace = await opened.waitFor(session, session.waitUntilSynced(relayWaitMs));
   const isFresh =
     hasPlace || (session.status().relay.state === "live" && session.storage.getHeaderJson?.() !== undefined);
   if (!isFresh) remarkStale(context, home, session.status());
@@ -126,7 +128,10 @@ export async function findWritableSession(
   const found = await findSession(opened, reference, context, deleted);
   const { listed, session, isFresh } = found;
   // A device that is new to a session takes its place a moment after everything has arrived.
-  if (isFresh) await session.waitUntilSynced(relayWaitMs);
+  if (isFresh) await opened.waitFor(session, session.waitUntilSynced(relayWaitMs));
+  // One that stays open may have a place of its own by now; another process may have moved the device.
+  if (opened.isShared) await session.standWithDevice();
+  opened.assertWanted();
   if (session.hasBeenFetched) return found;
   throw new SessionError(
     "not_synced",

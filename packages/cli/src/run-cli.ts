@@ -2,26 +2,28 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { parseArgs as parseStrictly, stripVTControlCharacters } from "node:util";
 import { defineCommand, type ParsedArgs, parseArgs, renderUsage } from "citty";
-import { type CliCommand, type CommandContext, globalArgs } from "./command.ts";
+import { type CliCommand, type CliSurroundings, globalArgs, type HandedCommands } from "./command.ts";
 import { commandNames, loadCommand } from "./commands.ts";
 import { readErrorCode, toFailure } from "./error-sentence.ts";
 import { findHomeFolder } from "./home.ts";
-import { createOutput, type OutputStreams } from "./output.ts";
+import type { OpenHome } from "./opened-home.ts";
+import { createOutput } from "./output.ts";
+import { handToSync } from "./through-sync/hand-to-sync.ts";
 import { UsageError } from "./usage-error.ts";
-
-/** The process as the command sees it. */
-export interface CliSurroundings extends OutputStreams, Pick<CommandContext, "stdin" | "listenForStop"> {
-  readonly platform: NodeJS.Platform;
-}
 
 /**
  * Runs `coppice` with its arguments (without `node` and the script) and settles with the exit code: 0 done, 1 failed,
  * 2 called wrongly. Never rejects; what went wrong is one sentence on stderr, with a stack trace only when
- * `COPPICE_DEBUG` is set (SPEC CP1, CP2).
+ * `COPPICE_DEBUG` is set (SPEC CP1, CP2). A command that the home's running `sync` may do is done there (CP71);
+ * `opened` is given by that `sync`: the command acts on this home, whatever its arguments say of one.
  */
-export async function runCli(args: readonly string[], surroundings: CliSurroundings): Promise<number> {
+export async function runCli(
+  args: readonly string[],
+  surroundings: CliSurroundings,
+  opened?: OpenHome,
+): Promise<number> {
   try {
-    return await dispatch(args, surroundings);
+    return await dispatch(args, surroundings, opened);
   } catch (error) {
     const { sentence, exitCode } = toFailure(error);
     surroundings.stderr.write(`coppice: ${sentence}\n`);
@@ -30,7 +32,21 @@ export async function runCli(args: readonly string[], surroundings: CliSurroundi
   }
 }
 
-async function dispatch(args: readonly string[], surroundings: CliSurroundings): Promise<number> {
+/** What `sync` is handed: commands of other processes. */
+const handedCommands: HandedCommands = {
+  async accepts(args) {
+    const { commandName, rest } = splitCommandName(args);
+    const command = commandName === undefined ? undefined : await loadCommand(commandName);
+    return command?.throughSync !== undefined && parseCommandArgs(command, rest).offline !== true;
+  },
+  run: runCli,
+};
+
+async function dispatch(
+  args: readonly string[],
+  surroundings: CliSurroundings,
+  opened: OpenHome | undefined,
+): Promise<number> {
   const { commandName, rest } = splitCommandName(args);
   const wantsHelp = optionsOf(args).some((option) => option === "--help" || option === "-h");
   if (commandName === undefined) {
@@ -53,13 +69,29 @@ async function dispatch(args: readonly string[], surroundings: CliSurroundings):
   }
   const parsed = parseCommandArgs(command, rest);
   const homeOption = typeof parsed.home === "string" ? parsed.home : undefined;
+  const homeFolder = opened?.home.folder ?? findHomeFolder(homeOption, { ...surroundings, userFolder: homedir() });
+  const offline = parsed.offline === true;
+  let { stdin } = surroundings;
+  // `--offline` is the command's own business: nobody else may wait for the relay on its behalf.
+  if (opened === undefined && command.throughSync !== undefined && !offline) {
+    const handed = await handToSync({
+      homeFolder,
+      args,
+      surroundings,
+      readsInput: command.throughSync.readsInput(parsed),
+    });
+    if (handed.exitCode !== undefined) return handed.exitCode;
+    stdin = handed.stdin;
+  }
   await command.run(parsed, {
     output: createOutput(surroundings, parsed.json === true),
-    homeFolder: findHomeFolder(homeOption, { ...surroundings, userFolder: homedir() }),
-    offline: parsed.offline === true,
-    stdin: surroundings.stdin,
+    homeFolder,
+    offline,
+    stdin,
     env: surroundings.env,
     listenForStop: surroundings.listenForStop,
+    opened,
+    handedCommands,
   });
   return 0;
 }

@@ -1,27 +1,25 @@
-import type { SyncStatus } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { describeRefusal } from "./describe-status.ts";
-import type { Home } from "./home.ts";
 import { relayWaitMs } from "./open-home.ts";
+import type { Connected, OpenHome } from "./opened-home.ts";
 import type { Output } from "./output.ts";
 
 /** What a session and a workspace have in common for somebody who waits for the relay. */
-export interface Acknowledgeable {
-  status(): SyncStatus;
+export interface Acknowledgeable extends Connected {
   waitUntilAcknowledged(timeoutMs: number): Promise<boolean>;
 }
 
 /** Waits for acknowledgements on behalf of one command; all waits together take at most `relayWaitMs`. */
 export class SaveReport {
   readonly #output: Output;
-  readonly #hasRelay: boolean;
+  readonly #opened: OpenHome;
   #restMs = relayWaitMs;
   #waitingEntries = 0;
   #refusal: string | undefined;
 
-  constructor(output: Output, home: Home) {
+  constructor(output: Output, opened: OpenHome) {
     this.#output = output;
-    this.#hasRelay = home.relay !== undefined;
+    this.#opened = opened;
   }
 
   /** Entries that are saved here and not known to be at the relay. */
@@ -35,7 +33,7 @@ export class SaveReport {
    */
   async wait(replica: Acknowledgeable): Promise<void> {
     const startedMs = performance.now();
-    const isAcknowledged = await replica.waitUntilAcknowledged(this.#restMs);
+    const isAcknowledged = await this.#opened.waitFor(replica, replica.waitUntilAcknowledged(this.#restMs));
     this.#restMs = Math.max(0, this.#restMs - (performance.now() - startedMs));
     const status = replica.status();
     if (status.unsaved > 0) {
@@ -54,7 +52,7 @@ export class SaveReport {
   }
 
   #describe(): string {
-    if (!this.#hasRelay) return "saved here; this workspace has no relay";
+    if (this.#opened.home.relay === undefined) return "saved here; this workspace has no relay";
     if (this.#waitingEntries === 0) return "saved here and at the relay";
     const entries = this.#waitingEntries === 1 ? "entry" : "entries";
     const why = this.#refusal === undefined ? "" : ` (${this.#refusal})`;

@@ -5,6 +5,7 @@ import { openLmdbStore } from "@coppice/persist-lmdb";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { readHome, storeFolderOf } from "../src/home.ts";
 import { findSession, relayWaitMs } from "../src/open-home.ts";
+import type { OpenHome } from "../src/opened-home.ts";
 import { createOutput } from "../src/output.ts";
 import { relaySocketClass } from "../src/relay-socket.ts";
 import { makeDevice, requireFreshBuild, startRelay } from "./support/run-coppice.ts";
@@ -34,13 +35,21 @@ it("[CP41] the relay is waited for once the session is open, however long the op
   onTestFinished(() => workspace.close());
   const remarks: string[] = [];
   const streams = { stdout: { write: () => true }, stderr: { write: (text: string) => remarks.push(text) }, env: {} };
-  const found = await findSession({ home, workspace }, shortSessionId, {
+  const opened: OpenHome = {
+    home,
+    workspace,
+    isShared: false,
+    waitFor: (_connected, wait) => wait,
+    assertWanted: () => undefined,
+  };
+  const found = await findSession(opened, shortSessionId, {
     output: createOutput(streams, false),
     homeFolder: desktop.home,
     offline: false,
     stdin: process.stdin,
     env: {},
     listenForStop: () => new AbortController().signal,
+    handedCommands: { accepts: async () => false, run: async () => 1 },
   });
   expect(found.isFresh).toBe(true);
   expect((await found.session.storage.getEntries()).at(-1)?.id).toBe(entryId);

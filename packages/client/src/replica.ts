@@ -238,6 +238,13 @@ export class Replica {
     return this.#queue.flushed();
   }
 
+  /** Settles when what other processes have written to the log so far is in the document; rejects `storage`. */
+  async readNewest(): Promise<void> {
+    await this.#pull();
+    const { local } = this.#state;
+    if (local.state === "failed" && local.cause === "read") throw new SessionError("storage", local.reason);
+  }
+
   /** Data derived from the room's records that is kept beside its log; it may vanish at any time. */
   readDerived(name: string): Promise<Uint8Array | undefined> {
     return this.#options.log.readDerived(name);

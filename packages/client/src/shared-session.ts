@@ -232,6 +232,24 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     return this.storage.getDeviceLeaf();
   }
 
+  async standWithDevice(): Promise<void> {
+    if (this.#cursors.isRunning)
+      throw new SessionError(
+        "invalid_session",
+        "An agent runs on this session; it keeps its place until it has ended.",
+      );
+    const { replica, store } = this.#options;
+    await replica.readNewest();
+    // Another process may have fetched or imported the session meanwhile; it leaves the place it took with the device.
+    const leaf = await store.readValue(leafKey(this.roomId));
+    if (!this.#isSynced && (await store.readValue(syncedKey(this.roomId))) !== undefined) {
+      this.#isSynced = true;
+      this.storage.markSynced();
+    }
+    this.storage.standWithDevice(leaf && parseStoredLeaf(leaf));
+    this.#cursors.update();
+  }
+
   planResume(policy: ResumePolicy): ResumePlan {
     return this.storage.planResume(policy);
   }

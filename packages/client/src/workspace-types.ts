@@ -205,6 +205,12 @@ export interface SharedSession {
    * `invalid_session` while an agent runs here and when the leaf has moved meanwhile, `not_synced` as `planResume`.
    */
   resume(policy: ResumePolicy): Promise<ResumePlan>;
+  /**
+   * Takes in what other processes of this device have written so far and stands where the device stands now, as a
+   * replica does that has just been opened: for a process that stays up and acts for others. Settles when that is so;
+   * rejects `storage` when the local log cannot be read, `invalid_session` while an agent runs here.
+   */
+  standWithDevice(): Promise<void>;
   /** Live cursors, one of each replica, own one included and first. */
   getCursors(): SessionCursor[];
   /**

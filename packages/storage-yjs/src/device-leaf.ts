@@ -102,6 +102,11 @@ export class DeviceLeaf {
     this.#keep(this.#toStored(leafId, sinceRecordId));
   }
 
+  /** Goes by what another process of the device has stored. */
+  takeStored(stored: StoredLeaf): void {
+    this.#stored = stored;
+  }
+
   /** Stores a place as that of the device, until its next record. */
   standAt(leafId: string | null, log: LeafLog): void {
     this.#isSettled = true;

@@ -1,5 +1,5 @@
 import { SessionError, type SessionTree } from "@coppice/core";
-import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore } from "./device-leaf.ts";
+import { DeviceLeaf, findLastOfAll, type LeafLog, type OwnLeafStore, type StoredLeaf } from "./device-leaf.ts";
 import { EntryNode } from "./entry-node.ts";
 import type { IndexedRecord } from "./index-snapshot.ts";
 import { planResume, type ResumePlan, type ResumePolicy } from "./resume.ts";
@@ -102,6 +102,14 @@ export class ReplicaLeaf {
     this.#place = undefined;
     this.#deviceLeaf.standAt(leafId, this.#log());
     this.#view.setLeafId(leafId);
+  }
+
+  /** Stands where the device stands, by its records and by what it has stored by now, until this open writes. */
+  standWithDevice(stored: StoredLeaf | undefined): void {
+    if (stored !== undefined) this.#deviceLeaf.takeStored(stored);
+    this.#hasWritten = false;
+    this.#place = undefined;
+    this.settle();
   }
 
   /** Shows another place for a while. False, and nothing happens, when it has not arrived or there is no leaf. */

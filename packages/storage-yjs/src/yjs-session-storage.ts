@@ -13,6 +13,7 @@ import {
 } from "@coppice/core";
 import type * as Y from "yjs";
 import { ArrivalOrder } from "./arrival-order.ts";
+import type { StoredLeaf } from "./device-leaf.ts";
 import { EntryNode, entryToFields } from "./entry-node.ts";
 import { EntryPayloads } from "./entry-payloads.ts";
 import { IndexKeeper } from "./index-keeper.ts";
@@ -291,6 +292,15 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
   /** From now on only this replica moves its leaf, as after a write: an agent that runs here must not be redirected. */
   holdLeaf(): void {
     this.#leaf.hold();
+  }
+
+  /**
+   * Stands where the device stands now, as a storage does that has just been opened: what other processes of the device
+   * have written moves this one again until it writes itself. `stored` is what the device has stored by now. Nothing
+   * happens while the replica has no leaf.
+   */
+  standWithDevice(stored: StoredLeaf | undefined): void {
+    this.#leaf.standWithDevice(stored);
   }
 
   /**

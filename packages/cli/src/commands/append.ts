@@ -24,6 +24,7 @@ export const appendCommand: CliCommand = defineCliCommand({
     resume: resumeArg,
   },
   examples: ["coppice append 'Fix the flaky login test' --role user 'Try fixing the mock'"],
+  throughSync: { readsInput: ({ text }) => text === "-" },
   run: ({ session: reference, text, role, resume }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
@@ -37,7 +38,7 @@ export const appendCommand: CliCommand = defineCliCommand({
       remarkResumed(output, plan, opened.workspace.deviceNames());
       const model = role === assistantRole ? (await session.session.buildContext()).model : null;
       const entryId = await session.session.appendMessage(makeMessage(role, said, model));
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(session);
       const entry = await session.storage.getEntry(entryId);
       if (entry !== undefined) output.print(`${describeEntry(entry).mark}  ${entryId}`);

@@ -21,7 +21,7 @@ export const archiveCommand: CliCommand = defineCliCommand({
       const archived = undo !== true;
       if (listed.archived !== archived)
         await (archived ? workspace.archiveSession(listed.id) : workspace.unarchiveSession(listed.id));
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(workspace);
       const title = toPrintableLine(listed.name ?? listed.id);
       output.print(

@@ -29,7 +29,7 @@ export const deleteCommand: CliCommand = defineCliCommand({
       const title = toPrintableLine(listed.name ?? listed.id);
       if (yes !== true) await confirm(title, context);
       const isConfirmed = await workspace.deleteSession(listed.id, offline ? 0 : relayWaitMs);
-      const report = new SaveReport(output, home);
+      const report = new SaveReport(output, opened);
       await report.wait(workspace);
       output.print(`${title} is deleted; it leaves the list on the other devices as they hear of it`);
       if (home.relay !== undefined)

@@ -22,7 +22,7 @@ export const deviceCommand: CliCommand = defineCliCommand({
       if (name.trim() === "") throw new UsageError("The name is empty; write the device's new name.");
       await workspace.renameDevice(name);
       const { id: deviceId, name: deviceName } = workspace.device;
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(workspace);
       output.print(`this device is now called ${toPrintableLine(deviceName)}`);
       report.print();

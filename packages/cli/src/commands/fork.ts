@@ -38,7 +38,7 @@ export const forkCommand: CliCommand = defineCliCommand({
         // A branch need not hold the entry that names the session.
         ...(forkName === undefined ? {} : { name: forkName }),
       });
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(fork);
       await report.wait(opened.workspace);
       const entries = (await fork.storage.getEntries()).length;

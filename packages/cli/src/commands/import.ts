@@ -61,12 +61,13 @@ export const importCommand: CliCommand = defineCliCommand({
   },
   examples: ["coppice import session.jsonl", "coppice import ~/.pi/agent/sessions"],
   run: ({ from }, context) =>
-    withHome(context, async ({ home, workspace }) => {
+    withHome(context, async (opened) => {
+      const { workspace } = opened;
       const { output } = context;
       const signal = context.listenForStop();
       const { paths, rejected, isFolder } = await findFiles(from);
       const outcome: ImportOutcome = { imported: [], failed: [], refused: [] };
-      const report = new SaveReport(output, home);
+      const report = new SaveReport(output, opened);
       for (const [index, path] of paths.entries()) {
         if (signal.aborted) break;
         output.showProgress(`${index + 1} of ${paths.length}: ${path}`);

@@ -18,6 +18,7 @@ export const labelCommand: CliCommand = defineCliCommand({
     remove: { type: "boolean", description: "Take the entry's label away" },
   },
   examples: ["coppice label 'Fix the flaky login test' 9c1d 'works'", "coppice label 3f2a 9c1d --remove"],
+  throughSync: { readsInput: () => false },
   run: ({ session: reference, entry: entryReference, name, remove }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
@@ -26,7 +27,7 @@ export const labelCommand: CliCommand = defineCliCommand({
       const { storage } = session;
       const entryId = resolveEntryId(await storage.getEntries(), entryReference);
       await session.session.appendLabel(entryId, label);
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(session);
       const entry = await storage.getEntry(entryId);
       const end = toPrintableLine(entryId).slice(-shownIdChars);

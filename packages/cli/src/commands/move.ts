@@ -18,6 +18,7 @@ export const moveCommand: CliCommand = defineCliCommand({
     entry: { type: "positional", required: true, description: `The entry, or "${startWord}" for before the first one` },
   },
   examples: ["coppice move 'Fix the flaky login test' 9c1d"],
+  throughSync: { readsInput: () => false },
   run: ({ session: reference, entry: entryReference }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
@@ -25,7 +26,7 @@ export const moveCommand: CliCommand = defineCliCommand({
       const { storage } = session;
       const leafId = entryReference === startWord ? null : resolveEntryId(await storage.getEntries(), entryReference);
       await session.session.moveTo(leafId);
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(session);
       const entry = leafId === null ? undefined : await storage.getEntry(leafId);
       output.print(

@@ -14,6 +14,7 @@ export const renameCommand: CliCommand = defineCliCommand({
     name: { type: "positional", required: true, description: "Its new name" },
   },
   examples: ["coppice rename 3f2a 'Fix the flaky login test'"],
+  throughSync: { readsInput: () => false },
   run: ({ session: reference, name }, context) =>
     withHome(context, async (opened) => {
       const { output } = context;
@@ -21,7 +22,7 @@ export const renameCommand: CliCommand = defineCliCommand({
       const { listed, session } = await findWritableSession(opened, reference, context);
       await opened.workspace.renameSession(listed.id, name);
       const newName = await session.storage.getSessionName();
-      const report = new SaveReport(output, opened.home);
+      const report = new SaveReport(output, opened);
       await report.wait(session);
       // Other devices find a session by its name in the list, which is a room of its own.
       await report.wait(opened.workspace);

@@ -4,6 +4,7 @@ import { followWorkspace } from "../follow-workspace.ts";
 import { toSessionReference, toShape } from "../json-shapes.ts";
 import { withHome } from "../open-home.ts";
 import { syncOnce } from "../sync-once.ts";
+import { takeCommands } from "../through-sync/take-commands.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** `coppice sync`: keeps every session pushed and fetched, or does so once. */
@@ -28,7 +29,13 @@ export const syncCommand: CliCommand = defineCliCommand({
           );
         }
         if (!once) {
-          await followWorkspace(workspace, home.relay, output, context.listenForStop());
+          const stopSignal = context.listenForStop();
+          const server = await takeCommands({ home, workspace, context, stopSignal });
+          try {
+            await followWorkspace(workspace, home.relay, output, stopSignal);
+          } finally {
+            await server.close();
+          }
           return;
         }
         const synced = await syncOnce(workspace, home.relay, output);

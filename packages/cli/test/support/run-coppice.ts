@@ -172,15 +172,19 @@ export interface TestDevice {
 
 /** Makes a device and its home; `from` is what `coppice init` is given. */
 export async function makeDevice(name: string, from?: string): Promise<TestDevice> {
-  const home = join(await makeTempFolder(), name);
-  const device: TestDevice = {
+  const device = findDevice(join(await makeTempFolder(), name));
+  await device.runJson(["init", ...(from === undefined ? [] : [from]), "--name", name]);
+  return device;
+}
+
+/** The device of a home. */
+export function findDevice(home: string): TestDevice {
+  return {
     home,
     run: (args, options) => runCoppice([...args, "--home", home], options),
     runJson: (args, options) => runCoppiceJson([...args, "--home", home], options),
     follow: (args) => followCoppice([...args, "--home", home]),
   };
-  await device.runJson(["init", ...(from === undefined ? [] : [from]), "--name", name]);
-  return device;
 }
 
 function startProcess(args: readonly string[], { env, cwd, uid, gid }: RunOptions): ChildProcess {
