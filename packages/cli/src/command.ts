@@ -67,7 +67,7 @@ export interface CliCommandDefinition<Args extends ArgsDef> {
 }
 
 /** What handing a command over needs. */
-export interface ThroughSync<Args> {
+interface ThroughSync<Args> {
   /** Whether it reads standard input, as text; it is then read before the command is handed over. */
   readonly readsInput: (args: Args) => boolean;
 }

@@ -49,7 +49,7 @@ async function countOpenings(home: string): Promise<number> {
   const store = await openLmdbStore({ path: storeFolderOf(home) });
   try {
     const list = await store.readValue("replicas");
-    return (JSON.parse(new TextDecoder().decode(list)) as string[]).length;
+    return (JSON.parse(new TextDecoder().decode(list)) as { ids: string[] }).ids.length;
   } finally {
     await store.close();
   }

@@ -19,7 +19,7 @@ const socketPrefix = "coppice-sync-";
 const pipePrefix = "\\\\.\\pipe\\";
 
 /** The file of a home that says where its running `sync` listens. */
-export function addressFileOf(homeFolder: string): string {
+function addressFileOf(homeFolder: string): string {
   return join(homeFolder, "sync-address");
 }
 
