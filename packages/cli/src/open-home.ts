@@ -1,4 +1,4 @@
-import type { ListSessionsOptions, SharedSession, SyncStatus, WorkspaceSession } from "@coppice/client";
+import type { ListSessionsOptions, SharedSession, SyncStatus, Workspace, WorkspaceSession } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import type { CommandContext } from "./command.ts";
 import { describeRefusal } from "./describe-status.ts";
@@ -88,10 +88,25 @@ export async function resolveSession(
     return resolveAmong({});
   } catch (error) {
     if (!(error instanceof SessionError)) throw error;
-    const isFresh = await opened.waitFor(workspace, workspace.waitUntilSynced(relayWaitMs));
-    if (!isFresh && !deleted) throw error;
-    return resolveAmong({ deleted });
+    await opened.waitFor(workspace, workspace.waitUntilSynced(relayWaitMs));
+    try {
+      return resolveAmong({ deleted });
+    } catch (stillUnknown) {
+      throw describeDeleted(workspace, reference) ?? stillUnknown;
+    }
   }
+}
+
+/** What to say when the text names a session that was deleted; undefined when it names none. */
+function describeDeleted(workspace: Workspace, reference: string): SessionError | undefined {
+  const deleted = workspace.listSessions({ deleted: true }).filter((session) => session.deleted);
+  const named = deleted.filter(({ id, name }) => id === reference || name === reference);
+  const [only] = named;
+  if (only === undefined) return undefined;
+  return new SessionError(
+    "not_found",
+    `The session ${only.name ?? only.id} was deleted; \`coppice show\` still shows what of it is here, and \`coppice fork\` makes a new session of that.`,
+  );
 }
 
 /**

@@ -354,13 +354,25 @@ describe("the home", () => {
       code: 1,
       stderr: `coppice: ${device.home} is the home of the device laptop already; leave --name and --person out, or choose another folder with --home.\n`,
     });
-    for (const from of ["ws://127.0.0.1:10", link]) {
-      const result = await device.run(["init", from]);
-      expect(result).toMatchObject({
+    for (const more of [[], ["--move"]])
+      expect(await device.run(["init", link, ...more])).toMatchObject({
         code: 1,
         stderr: `coppice: ${device.home} belongs to a workspace at ws://127.0.0.1:9 already; choose another folder with --home.\n`,
       });
-    }
+    expect(await device.run(["init", "ws://127.0.0.1:10"])).toMatchObject({
+      code: 1,
+      stderr: `coppice: ${device.home} belongs to a workspace at ws://127.0.0.1:9 already; to go over to another relay say --move, for another workspace choose another folder with --home.\n`,
+    });
+  });
+
+  it("[CP12] goes over to another relay when told to, and by its workspace's own link", async () => {
+    const device = await makeDevice("laptop", "ws://127.0.0.1:9");
+    const { link } = await device.runJson(["link"]);
+    expect(await device.runJson(["init", "ws://127.0.0.1:10", "--move"])).toMatchObject({ relay: "ws://127.0.0.1:10" });
+    const moved = await device.runJson(["link"]);
+    expect(moved.link).toBe(link.replace(":9/", ":10/"));
+    expect(await device.runJson(["init", link])).toMatchObject({ relay: "ws://127.0.0.1:9" });
+    expect((await device.runJson(["link"])).link).toBe(link);
   });
 
   it("[CP12, CP13] a workspace without a relay gets one later and keeps its key", async () => {

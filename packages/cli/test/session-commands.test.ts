@@ -230,6 +230,12 @@ describe("delete", () => {
       { id: shortSessionId, name: "Woods", deleted: true, unsent: 1 },
     ]);
     expect((await desktop.run(["sessions", "--deleted"])).stdout).toContain("1 unsent; `coppice fork` saves them");
+    expect(await desktop.run(["rename", "Woods", "Meadows"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^coppice: The session Woods was deleted; `coppice show` still shows .* new session of that\.\n$/,
+      ),
+    });
     expect((await desktop.run(["append", "Woods", "--role", "user", "More"])).code).toBe(1);
     const { session } = await desktop.runJson(["fork", "Woods", "--name", "Rescued"]);
     const { entries } = await laptop.runJson(["log", session.id]);

@@ -26,7 +26,7 @@ export const archiveCommand: CliCommand = defineCliCommand({
       const title = toPrintableLine(listed.name ?? listed.id);
       output.print(
         archived
-          ? `${title} is put away; \`coppice sessions --archived\` lists it, \`coppice archive --undo\` takes it out`
+          ? `${title} is put away; \`coppice sessions --archived\` lists it, \`coppice archive SESSION --undo\` takes it out`
           : `${title} is back in the list`,
       );
       report.print();

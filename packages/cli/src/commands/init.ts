@@ -28,18 +28,20 @@ export const initCommand: CliCommand = defineCliCommand({
     },
     name: { type: "string", description: "Name of this device (default: the machine's)", valueHint: "NAME" },
     person: { type: "string", description: "Who uses this device", valueHint: "NAME" },
+    move: { type: "boolean", description: "Go over to the relay at this address; it is sent all that is here" },
   },
   examples: [
     "coppice init ws://127.0.0.1:4600 --name laptop",
     "coppice init 'ws://127.0.0.1:4600/#coppice=…' --name desktop",
+    "coppice init wss://new-relay.example --move",
   ],
-  run: async ({ from, name, person }, { output, homeFolder }) => {
+  run: async ({ from, name, person, move }, { output, homeFolder }) => {
     const wanted = parseWanted(from);
     const known = await findHome(homeFolder);
     const home =
       known === undefined
         ? await createHome(homeFolder, makeDevice(name, person), toInvitation(wanted))
-        : await adapt(known, wanted, { name, person });
+        : await adapt(known, wanted, { name, person }, move === true);
     output.print(
       `${home.device.name} is ready: ${home.relay === undefined ? "no relay yet" : `relay ${home.relay}`}, data in ${home.folder}`,
     );
@@ -81,12 +83,14 @@ function makeDevice(name: string | undefined, person: string | undefined): Devic
 
 /**
  * A home keeps its workspace for good, since everything in its store is sealed with keys of that one. What is the same
- * already is fine, and a workspace without a relay may get one.
+ * already is fine, a workspace without a relay may get one, and one with a relay goes over to another when told to or
+ * when the link of the same workspace names it.
  */
 async function adapt(
   home: Home,
   wanted: Wanted,
   device: { name: string | undefined; person: string | undefined },
+  isMove: boolean,
 ): Promise<Home> {
   const isOtherDevice =
     (device.name !== undefined && device.name !== home.device.name) ||
@@ -99,10 +103,15 @@ async function adapt(
   }
   const isOtherWorkspace =
     wanted.workspaceKey !== undefined && Buffer.compare(wanted.workspaceKey, home.workspaceKey) !== 0;
-  const isOtherRelay = wanted.relay !== undefined && home.relay !== undefined && wanted.relay !== home.relay;
-  if (isOtherWorkspace || isOtherRelay) {
-    const held = home.relay === undefined ? "a workspace without a relay" : `a workspace at ${home.relay}`;
+  const held = home.relay === undefined ? "a workspace without a relay" : `a workspace at ${home.relay}`;
+  if (isOtherWorkspace)
     throw new SessionError("storage", `${home.folder} belongs to ${held} already; choose another folder with --home.`);
-  }
+  const isOtherRelay = wanted.relay !== undefined && home.relay !== undefined && wanted.relay !== home.relay;
+  // An address alone may as well be meant to make a new workspace.
+  if (isOtherRelay && wanted.workspaceKey === undefined && !isMove)
+    throw new SessionError(
+      "storage",
+      `${home.folder} belongs to ${held} already; to go over to another relay say --move, for another workspace choose another folder with --home.`,
+    );
   return wanted.relay === undefined || wanted.relay === home.relay ? home : await attachRelay(home, wanted.relay);
 }
