@@ -1,8 +1,8 @@
-import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLmdbStore } from "@coppice/persist-lmdb";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { storeFolderOf } from "../src/home.ts";
 import { readSyncAddress } from "../src/through-sync/sync-address.ts";
 import {
@@ -94,6 +94,17 @@ describe("commands and a running sync", () => {
     expect(openings).toBe(0);
     await sync.stop();
     await expect(stat(join(address, ".."))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("[CP70] a copy of the home does not find the sync of the first, and can have one of its own", async () => {
+    const { laptop } = await makeLaptop();
+    const sync = await startSync(laptop);
+    const copy = `${laptop.home}-copy`;
+    await cp(laptop.home, copy, { recursive: true, filter: (path) => !path.endsWith(".socket") });
+    onTestFinished(() => rm(copy, { recursive: true, force: true }));
+    expect(await readSyncAddress(copy)).toBeUndefined();
+    expect(await readSyncAddress(laptop.home)).toBeDefined();
+    await sync.stop();
   });
 
   it("[CP71] [CP72] append and move are done by it, with the same output, input, errors and exit codes", async () => {
@@ -212,7 +223,7 @@ describe("two syncs of one home", () => {
     const { laptop } = await makeLaptop();
     const killed = await startSync(laptop);
     await killed.stop("SIGKILL");
-    const left = (await readFile(join(laptop.home, "sync-address"), "utf8")).trim();
+    const left = (await readSyncAddress(laptop.home)) ?? "";
     expect(await laptop.runJson(append("By itself"))).toMatchObject({ waiting: 0 });
     await startSync(laptop);
     await expect(stat(left)).rejects.toMatchObject({ code: "ENOENT" });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -23,10 +23,20 @@ function addressFileOf(homeFolder: string): string {
   return join(homeFolder, "sync-address");
 }
 
-/** Where the running `sync` of a home says it listens; undefined when it says nothing. */
+/** What tells a folder from a copy of it, which has the same files. */
+async function identifyFolder(folder: string): Promise<string> {
+  const { dev, ino } = await stat(folder, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/**
+ * Where the running `sync` of a home says it listens; undefined when it says nothing. What came with a copied folder
+ * speaks of the other home.
+ */
 export async function readSyncAddress(homeFolder: string): Promise<string | undefined> {
   try {
-    return (await readFile(addressFileOf(homeFolder), "utf8")).trim() || undefined;
+    const [address, home] = (await readFile(addressFileOf(homeFolder), "utf8")).split("\n");
+    return home === (await identifyFolder(homeFolder)) ? address : undefined;
   } catch (error) {
     // Unreadable or not there: the command acts by itself, and says what is wrong with the home if it is that.
     if (readErrorCode(error) === undefined) throw error;
@@ -39,7 +49,7 @@ export async function writeSyncAddress(homeFolder: string, address: string): Pro
   const path = addressFileOf(homeFolder);
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   try {
-    await writeFile(draft, `${address}\n`, { mode: privateFileMode, flag: "wx" });
+    await writeFile(draft, `${address}\n${await identifyFolder(homeFolder)}\n`, { mode: privateFileMode, flag: "wx" });
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
