@@ -61,4 +61,16 @@ export const pastFailures: readonly Scenario[] = [
       { kind: "restore", restarts: 1, thenMs: 1334 },
     ],
   },
+  // A relay lost everything, and what one device waited for came from its author after the relay had answered: nothing was
+  // missing, the digests were equal, and the device was catching up for good.
+  {
+    seed: 306015796,
+    devices: 3,
+    steps: [
+      { kind: "lose", device: 6, direction: "toClient", what: "records", thenMs: 3371 },
+      { kind: "append", device: 11, count: 4, everyMs: 30, isLong: true, losesFirst: false, thenMs: 181 },
+      { kind: "crash at commit", disk: 1, commits: 1, isDurable: true, thenMs: 26 },
+      { kind: "wipe", restarts: 1, thenMs: 51 },
+    ],
+  },
 ];

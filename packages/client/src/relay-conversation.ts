@@ -168,6 +168,7 @@ export class RelayConversation {
     this.digestAskedAt = undefined;
     if (this.#isOver || countPending() > 0 || countUnsaved() > 0) return;
     if (!isSameBytes(digest, digestStateVector(readHeldClocks(doc), sha256))) this.ask();
+    else if (!this.#isCaughtUp && this.#hasAnswer && !this.isWaiting) this.#tellCaughtUp();
   }
 
   /**
@@ -236,6 +237,8 @@ export class RelayConversation {
       if (!wasWaiting || this.fruitlessQuestions === 0) this.ask();
       this.#isCaughtUp = false;
     } else if (isStep2) this.#tellCaughtUp();
+    // What others waited for came from its author, to a relay that had lost it: no answer follows.
+    else if (this.#hasAnswer && !this.#isCaughtUp && this.#countMissing() === 0) this.#tellCaughtUp();
     this.#tellProgress();
     this.#effects.coverageChanged();
     if (isNews) this.#sendHeldBack();
@@ -305,13 +308,19 @@ export class RelayConversation {
   #tellProgress(): void {
     if (this.#isCaughtUp || this.#isOver) return;
     this.#hasContact = true;
-    let missing = 0;
-    for (const [client, clock] of this.#relayClocks)
-      missing += Math.max(0, clock - Y.getState(this.#subject.doc.store, client));
+    const missing = this.#countMissing();
     // What the relay gets meanwhile is missing too, and takes nothing from what has come.
     this.#arrived += Math.max(0, this.#missing - missing);
     this.#missing = missing;
     this.#effects.progress(this.#arrived, this.#arrived + missing);
+  }
+
+  /** Records that the relay told of and we lack. */
+  #countMissing(): number {
+    let missing = 0;
+    for (const [client, clock] of this.#relayClocks)
+      missing += Math.max(0, clock - Y.getState(this.#subject.doc.store, client));
+    return missing;
   }
 
   #noteRelayClock(client: number, clock: number): void {

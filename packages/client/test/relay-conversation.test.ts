@@ -298,6 +298,46 @@ describe("RelayConversation", () => {
     expect(sent.at(-1)?.type).toBe("digest");
   });
 
+  it("[CL7] records that waited and whose predecessors another device brings are no reason to catch up any more", () => {
+    const author = makeDoc(8, 1, 2);
+    const { conversation, claims } = talk(makeDoc(7));
+    conversation.takeUpdate(updateOf(author, new Map([[8, 1]])), false);
+    // The relay has lost what goes before.
+    conversation.takeUpdate(encodeUpdate([]), true);
+    expect(claims.at(-1)).toBe(false);
+    conversation.takeUpdate(updateOf(author), false);
+    expect(conversation.isWaiting).toBe(false);
+    expect(claims.at(-1)).toBe(true);
+  });
+
+  it("[CL7] while an answer is still coming, nothing is claimed though nothing waits", () => {
+    const author = makeDoc(8, 1, 2, 3);
+    const { conversation, claims } = talk(makeDoc(7));
+    conversation.takeUpdate(encodeUpdate([]), true);
+    conversation.takeUpdate(updateOf(author, new Map([[8, 1]])), false);
+    const other = makeDoc(9, 4);
+    conversation.takeAck([pairOf(author, 8, 3), pairOf(other, 9, 1)]);
+    conversation.takeUpdate(updateOf(author), false);
+    expect(conversation.isWaiting).toBe(false);
+    expect(claims.at(-1)).toBe(false);
+    conversation.takeUpdate(updateOf(other), true);
+    expect(claims.at(-1)).toBe(true);
+  });
+
+  it("[CL43] equal digests show that everything is here, whatever the relay had said before", () => {
+    const author = makeDoc(8, 1, 2);
+    const { conversation, sent, claims } = talk(makeDoc(7));
+    conversation.takeUpdate(encodeUpdate([]), true);
+    conversation.takeUpdate(updateOf(author, new Map([[8, 1]])), false);
+    conversation.takeAck([pairOf(makeDoc(8, 1, 2, 3), 8, 3)]);
+    conversation.takeUpdate(updateOf(author), false);
+    expect(claims.at(-1)).toBe(false);
+    conversation.compare();
+    expect(sent.at(-1)?.type).toBe("digest");
+    conversation.takeDigest(digestStateVector(new Map([[8, 2]]), sha256));
+    expect(claims.at(-1)).toBe(true);
+  });
+
   it("[CL43] a relay that does not know digests is asked by the vector from then on", () => {
     const { conversation, questions, sent } = talk(makeDoc(7));
     conversation.takeAck([]);
