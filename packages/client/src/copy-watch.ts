@@ -25,6 +25,7 @@ export class CopyWatch {
   readonly #strangers = new Set<string>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #isClosed = false;
+  #isChanging = false;
 
   constructor(options: CopyWatchOptions) {
     this.#options = options;
@@ -60,10 +61,16 @@ export class CopyWatch {
   }
 
   async #change(isShown: () => boolean): Promise<void> {
-    // Another replica of that folder, or it itself, may have led to a change by now.
-    if (this.#isClosed || !isShown()) return;
-    this.#known.clear();
-    this.#strangers.clear();
-    await this.#options.onCopy();
+    // Another replica of that folder, or it itself in another session, may have led to a change by now, or to one that
+    // is under way: until every session has the new id, the other folder still seems to have the same.
+    if (this.#isClosed || this.#isChanging || !isShown()) return;
+    this.#isChanging = true;
+    try {
+      await this.#options.onCopy();
+    } finally {
+      this.#isChanging = false;
+      this.#known.clear();
+      this.#strangers.clear();
+    }
   }
 }
