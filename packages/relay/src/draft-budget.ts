@@ -1,9 +1,9 @@
+import { type RateBudget, spend } from "./rate-budget.ts";
+
 /** What one connection may still send of drafts: it fills up with time, to what one second gives. */
 export interface DraftBudget {
-  readonly bytes: number;
-  readonly drafts: number;
-  /** When this was worked out, ms. */
-  readonly atMs: number;
+  readonly bytes: RateBudget;
+  readonly drafts: RateBudget;
 }
 
 /** How fast one connection may send drafts. */
@@ -24,13 +24,11 @@ export function spendOnDraft(
   nowMs: number,
   { maxBytesPerSecond, maxDraftsPerSecond }: DraftLimits,
 ): DraftBudget | undefined {
-  const full = { bytes: maxBytesPerSecond, drafts: maxDraftsPerSecond, atMs: nowMs };
-  const { bytes, drafts, atMs } = budget ?? full;
-  const seconds = (nowMs - atMs) / 1000;
-  const left = {
-    bytes: Math.min(maxBytesPerSecond, bytes + seconds * maxBytesPerSecond) - byteLength,
-    drafts: Math.min(maxDraftsPerSecond, drafts + seconds * maxDraftsPerSecond) - 1,
-    atMs: nowMs,
-  };
-  return left.bytes < 0 || left.drafts < 0 ? undefined : left;
+  const bytes = spend(budget?.bytes, byteLength, nowMs, inOneSecond(maxBytesPerSecond));
+  const drafts = spend(budget?.drafts, 1, nowMs, inOneSecond(maxDraftsPerSecond));
+  return bytes && drafts && { bytes, drafts };
+}
+
+function inOneSecond(perSecond: number): { perSecond: number; atOnce: number } {
+  return { perSecond, atOnce: perSecond };
 }
