@@ -242,11 +242,11 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     await replica.readNewest();
     // Another process may have fetched or imported the session meanwhile; it leaves the place it took with the device.
     const leaf = await store.readValue(leafKey(this.roomId));
-    if (!this.#isSynced && (await store.readValue(syncedKey(this.roomId))) !== undefined) {
+    if (!this.#isSynced && readSyncedMark(await store.readValue(syncedKey(this.roomId)))) {
       this.#isSynced = true;
       this.storage.markSynced();
     }
-    this.storage.standWithDevice(leaf && parseStoredLeaf(leaf));
+    this.storage.standWithDevice(parseStoredLeaf(leaf));
     this.#cursors.update();
   }
 
