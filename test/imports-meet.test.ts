@@ -1,13 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
-import { openLmdbStore } from "@coppice/persist-lmdb";
-import { openRelay, type Relay } from "@coppice/relay";
+import type { SharedSession, Workspace } from "@coppice/client";
+import type { Relay } from "@coppice/relay";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WebSocket } from "ws";
+import { Cleanup, makeStore, openDevice, startRelay, waitFor } from "./src/rooms-under-test.ts";
 
-const workspaceKey = new Uint8Array(32).fill(6);
 const headerJson =
   '{"type":"session","version":3,"id":"imported","timestamp":"2026-02-03T04:05:06.000Z","cwd":"/tmp/x"}';
 const entry = (id: string, parentId: string | null): string =>
@@ -16,54 +11,20 @@ const moveTo = (id: string, parentId: string, targetId: string): string =>
   `{"type":"leaf","id":"${id}","parentId":"${parentId}","timestamp":"2026-02-03T04:05:08.000Z","targetId":"${targetId}"}`;
 const lines = [entry("a", null), entry("b", "a"), entry("c", "b"), entry("d", "c")];
 
-const cleanups: (() => Promise<unknown>)[] = [];
+const cleanup = new Cleanup();
 let relay: Relay;
 
 beforeEach(async () => {
-  relay = await openRelay({ store: await openStore(), auth: "open", port: 0 });
-  cleanups.push(() => relay.close());
+  relay = await startRelay(cleanup, await makeStore(cleanup));
 });
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+afterEach(() => cleanup.run());
 
-async function openStore(): ReturnType<typeof openLmdbStore> {
-  const path = await mkdtemp(join(tmpdir(), "coppice-imports-"));
-  cleanups.push(() => rm(path, { recursive: true, force: true }));
-  const store = await openLmdbStore({ path });
-  cleanups.push(() => store.close());
-  return store;
-}
-
-async function openDevice(name: string): Promise<Workspace> {
-  const workspace = await openWorkspace({
-    store: await openStore(),
-    device: { id: name, name },
-    workspaceKey,
-    relay: relay.url,
-    webSocket: WebSocket as unknown as WebSocketConstructor,
-    timings: { maxReconnectDelayMs: 50 },
-  });
-  cleanups.push(() => workspace.close());
-  return workspace;
-}
-
-/** Settles once `isReached` holds; asked now and at every change. */
-function waitFor(subscribe: (listener: () => void) => () => void, isReached: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const check = (): void => {
-      if (!isReached()) return;
-      stop();
-      resolve();
-    };
-    const stop = subscribe(() => check());
-    check();
-  });
-}
+const openOnline = async (name: string): Promise<Workspace> =>
+  openDevice(cleanup, { name, store: await makeStore(cleanup), relay: relay.url });
 
 /** Imports the file while all of it comes from another device: the lines before `from` are read before that, the others after. */
 async function importWhileAnotherDoes(fileLines: readonly string[], from: number): Promise<SharedSession> {
-  const [laptop, desktop] = [await openDevice("laptop"), await openDevice("desktop")];
+  const [laptop, desktop] = [await openOnline("laptop"), await openOnline("desktop")];
   const readLines = async function* (): AsyncGenerator<string> {
     yield* fileLines.slice(0, from);
     const there = await desktop.importSession({ headerJson, lines: fileLines });
@@ -76,7 +37,7 @@ async function importWhileAnotherDoes(fileLines: readonly string[], from: number
     const lastId = (JSON.parse(fileLines.at(-1) ?? "") as { id: string }).id;
     await waitFor(
       (listener) => here.subscribe(listener),
-      () => here.getAuthor(lastId)?.deviceId === "desktop",
+      () => here.getAuthor(lastId)?.deviceId === "device-desktop",
     );
     yield* fileLines.slice(from);
   };

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parsePairingLink } from "@coppice/client";
 import { type RunningCommand, runCommand, runCommandJson, runCommandWell, startCommand } from "./command-process.ts";
 import { startDeviceProcess } from "./processes.ts";
+import { runChecks } from "./run-checks.ts";
 import { type PlainSessionFile, readPlainSessionFiles } from "./session-files.ts";
 
 const [folder] = process.argv.slice(2);
@@ -22,13 +23,17 @@ const biggest = files.reduce((most, next) => (bytesOf(next) > bytesOf(most) ? ne
 /** Bounds a wait that hangs; nothing waits this long when all is well. */
 const patientMs = 60_000;
 const killRounds = Number(process.env.KILL_ROUNDS ?? 10);
-let failed = 0;
 
-await check("every file through the commands alone", transferEveryFile);
-await check("relay away, both append to one leaf and branch elsewhere, relay back", divergeAndMeet);
-await check(`kill -9 of the relay during an import, ${killRounds} rounds`, surviveKills);
-console.log(`${3 - failed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+process.exit(
+  await runChecks([
+    { name: "every file through the commands alone", run: () => inLab(transferEveryFile) },
+    {
+      name: "relay away, both append to one leaf and branch elsewhere, relay back",
+      run: () => inLab(divergeAndMeet),
+    },
+    { name: `kill -9 of the relay during an import, ${killRounds} rounds`, run: () => inLab(surviveKills) },
+  ]),
+);
 
 /** A relay, homes and running commands of one check. */
 interface Lab {
@@ -36,15 +41,10 @@ interface Lab {
   readonly running: Set<{ stop(signal?: NodeJS.Signals): Promise<void> }>;
 }
 
-async function check(name: string, run: (lab: Lab) => Promise<string>): Promise<void> {
+async function inLab(run: (lab: Lab) => Promise<string>): Promise<string> {
   const lab = { scratch: mkdtempSync(join(tmpdir(), "coppice-command-")), running: new Set<RunningCommand>() } as Lab;
-  const startedAt = performance.now();
   try {
-    const figures = await run(lab);
-    console.log(`pass  ${name}: ${figures} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}\n${error instanceof Error ? error.stack : String(error)}`);
+    return await run(lab);
   } finally {
     for (const command of lab.running) await command.stop("SIGKILL");
     rmSync(lab.scratch, { recursive: true, force: true });

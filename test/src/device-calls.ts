@@ -64,17 +64,3 @@ export interface DeviceSnapshot {
   leafId: string | null;
   name?: string;
 }
-
-/** A question to a device process. */
-export interface DeviceRequest {
-  readonly call: number;
-  readonly method: keyof DeviceCalls;
-  readonly ask: unknown;
-}
-
-/** Its answer. */
-export interface DeviceResponse {
-  readonly call: number;
-  readonly answer?: unknown;
-  readonly error?: string;
-}

@@ -6,16 +6,15 @@ import { openLmdbStore } from "@coppice/persist-lmdb";
 import { readSessionFile } from "@coppice/storage-jsonl";
 import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import { WebSocket } from "ws";
-import type { AddedBranch, DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
+import { answerCalls } from "./call-process.ts";
+import type { AddedBranch, DeviceCalls } from "./device-calls.ts";
 
 let workspace: Workspace | undefined;
 const addedBranches: AddedBranch[] = [];
 let isClockSet = false;
 let closeStore: (() => Promise<void>) | undefined;
 
-const handlers: {
-  [Method in keyof DeviceCalls]: (ask: DeviceCalls[Method]["ask"]) => Promise<DeviceCalls[Method]["answer"]>;
-} = {
+answerCalls<DeviceCalls>({
   async open({ home, relay, keyHex, name, sealed = true, copyGraceMs }) {
     const store = await openLmdbStore({ path: join(home, "store") });
     closeStore = () => store.close();
@@ -156,7 +155,7 @@ const handlers: {
     await closeStore?.();
     return null;
   },
-};
+});
 
 function opened(): Workspace {
   if (workspace === undefined) throw new Error("the device is not open");
@@ -190,14 +189,3 @@ function waitForListing(sessionId: string, timeoutMs: number): Promise<void> {
 function userMessage(text: string): { role: string; content: string; timestamp: number } {
   return { role: "user", content: text, timestamp: Date.now() };
 }
-
-process.on("message", (request: DeviceRequest) => {
-  const answer = (response: Omit<DeviceResponse, "call">): void => {
-    process.send?.({ call: request.call, ...response } satisfies DeviceResponse);
-  };
-  (handlers[request.method] as (ask: unknown) => Promise<unknown>)(request.ask).then(
-    (value) => answer({ answer: value }),
-    (error: unknown) => answer({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-  );
-});
-process.on("disconnect", () => process.exit(0));

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { DeviceCalls, DeviceRequest, DeviceResponse } from "./device-calls.ts";
+import { startCallProcess } from "./call-process.ts";
+import type { DeviceCalls } from "./device-calls.ts";
 
 /** A relay process. */
 export interface RelayProcess {
@@ -66,35 +67,15 @@ function forkRelay(dataDir: string, port: number): ChildProcess {
 
 /** Starts a device process; it does nothing before its `open` call. */
 export function startDeviceProcess(): DeviceProcess {
-  const child = fork(builtFile("device-process.js"), [], {
-    // Its clock can be set, by a part of Node that warns about itself.
-    execArgv: [...execArgv, "--disable-warning=ExperimentalWarning"],
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
-  let calls = 0;
-  child.on("message", ({ call, answer, error }: DeviceResponse) => {
-    const caller = waiting.get(call);
-    waiting.delete(call);
-    if (error === undefined) caller?.resolve(answer as never);
-    else caller?.reject(new Error(error));
-  });
-  child.on("exit", (code, signal) => {
-    for (const { reject } of waiting.values()) reject(new Error(`the device ended (${signal ?? code})`));
-    waiting.clear();
-  });
-  const ask: DeviceProcess["ask"] = (method, question) =>
-    new Promise((resolve, reject) => {
-      const call = ++calls;
-      waiting.set(call, { resolve, reject });
-      child.send({ call, method, ask: question } satisfies DeviceRequest);
-    });
+  // Its clock can be set, by a part of Node that warns about itself.
+  const flags = ["--disable-warning=ExperimentalWarning"];
+  const { ask, kill } = startCallProcess<DeviceCalls>("device-process", undefined, flags);
   return {
     ask,
-    kill: () => endProcess(child, "SIGKILL"),
+    kill,
     async stop() {
       await ask("close", null);
-      await endProcess(child, "SIGTERM");
+      await kill();
     },
   };
 }

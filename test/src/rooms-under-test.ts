@@ -77,17 +77,25 @@ export async function openDevice(
   return workspace;
 }
 
+/** Settles once `isReached` holds; asked now and at every change. */
+export function waitFor(subscribe: (listener: () => void) => () => void, isReached: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      if (!isReached()) return;
+      stop();
+      resolve();
+    };
+    const stop = subscribe(() => check());
+    check();
+  });
+}
+
 /** The session on another device, complete. */
 export async function fetchSession(workspace: Workspace, id: string): Promise<SharedSession> {
-  if (!workspace.listSessions().some((listed) => listed.id === id)) {
-    await new Promise<void>((resolve) => {
-      const stop = workspace.subscribe(() => {
-        if (!workspace.listSessions().some((listed) => listed.id === id)) return;
-        stop();
-        resolve();
-      });
-    });
-  }
+  await waitFor(
+    (listener) => workspace.subscribe(listener),
+    () => workspace.listSessions().some((listed) => listed.id === id),
+  );
   const session = await workspace.openSession(id);
   await session.waitUntilSynced(30_000);
   return session;
