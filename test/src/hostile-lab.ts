@@ -11,10 +11,8 @@ import { openWireClient, readRoomUpdates } from "./wire-client.ts";
 
 /** How the relay and others on it fared. */
 export interface HostileFigures {
-  /** From append to arrival in another room, ms. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly worstMs: number;
+  /** From append to arrival in another room, ms, each of them. */
+  readonly tookMs: readonly number[];
   /** The relay's own memory, without the pages of its database, bytes. 0 where the system does not tell. */
   readonly peakBytes: number;
   readonly bytes: number;
@@ -94,11 +92,9 @@ export class HostileLab {
     const answer = once(this.#bystanders, "message");
     this.#bystanders.send("times");
     const [tookMs] = (await answer) as [number[]];
-    const sorted = tookMs.sort((left, right) => left - right);
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
     const peakBytes = this.#peakBytes;
     this.#peakBytes = 0;
-    return { p50Ms: at(0.5), p99Ms: at(0.99), worstMs: at(1), peakBytes, bytes: this.readMemory() };
+    return { tookMs, peakBytes, bytes: this.readMemory() };
   }
 
   /**
