@@ -106,4 +106,5 @@ export { Slices } from "./slices.ts";
 
 // Where updates are kept.
 
+export { assertStoreName } from "./store-names.ts";
 export type { StoredUpdate, UpdateLog, UpdateStore } from "./update-log.ts";

@@ -1,8 +1,7 @@
-import { SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
+import { assertStoreName, SessionError, type UpdateLog, type UpdateStore } from "@coppice/core";
 import { compactDataFile } from "./compact-data-file.ts";
 import { Environment } from "./environment.ts";
 import { LmdbUpdateLog } from "./lmdb-update-log.ts";
-import { assertName } from "./names.ts";
 import { describeOpenError } from "./storage-errors.ts";
 import { StoreCore } from "./store-core.ts";
 
@@ -60,7 +59,7 @@ class LmdbStore implements UpdateStore {
 
   async openLog(name: string): Promise<UpdateLog> {
     this.#assertOpen();
-    assertName("log", name);
+    assertStoreName("log", name);
     const shared = await this.#core.openSharedLog(name);
     const log = new LmdbUpdateLog(this.#core, shared, () => this.#openLogs.delete(log));
     this.#openLogs.add(log);
@@ -74,7 +73,7 @@ class LmdbStore implements UpdateStore {
 
   async deleteLog(name: string): Promise<void> {
     this.#assertOpen();
-    assertName("log", name);
+    assertStoreName("log", name);
     await this.#core.queue.enqueue({
       log: name,
       bytes: 0,
@@ -96,13 +95,13 @@ class LmdbStore implements UpdateStore {
 
   async readValue(key: string): Promise<Uint8Array | undefined> {
     this.#assertOpen();
-    assertName("value", key);
+    assertStoreName("value", key);
     return this.#core.read((tables) => tables.readValue(key));
   }
 
   async writeValue(key: string, value: Uint8Array | undefined): Promise<void> {
     this.#assertOpen();
-    assertName("value", key);
+    assertStoreName("value", key);
     const bytes = value === undefined ? undefined : new Uint8Array(value);
     await this.#core.queue.enqueue({
       log: undefined,

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { SessionError, type StoredUpdate, type UpdateLog } from "@coppice/core";
-import { assertName } from "./names.ts";
+import { assertStoreName, SessionError, type StoredUpdate, type UpdateLog } from "@coppice/core";
 import type { SharedLog } from "./shared-log.ts";
 import type { StoreCore } from "./store-core.ts";
 
@@ -95,13 +94,13 @@ export class LmdbUpdateLog implements UpdateLog {
 
   async readDerived(name: string): Promise<Uint8Array | undefined> {
     this.#assertOpen();
-    assertName("derived data", name);
+    assertStoreName("derived data", name);
     return this.#core.read((tables) => tables.readDerived(this.#shared.name, name));
   }
 
   async writeDerived(name: string, data: Uint8Array): Promise<void> {
     this.#assertOpen();
-    assertName("derived data", name);
+    assertStoreName("derived data", name);
     const bytes = new Uint8Array(data);
     const log = this.#shared.name;
     await this.#track(

@@ -2,10 +2,10 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { range, readAll } from "@coppice/testkit";
 import { beforeAll, expect, test } from "vitest";
 import { buildIfStale, startChild } from "./child-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { range, readAll } from "./update-log-contract.ts";
 
 beforeAll(buildIfStale);
 

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { bytesOf, range, readAll } from "@coppice/testkit";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { buildIfStale, startChild, startProcess } from "./child-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { bytesOf, range, readAll } from "./update-log-contract.ts";
 
 const killRounds = Number(process.env.SIM_RUNS ?? 12);
 

@@ -1,12 +1,12 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { range } from "@coppice/testkit";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { readMetaPages } from "../src/meta-pages.ts";
 import { buildIfStale, type Child, startChild } from "./child-process.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { range } from "./update-log-contract.ts";
 
 beforeAll(buildIfStale);
 

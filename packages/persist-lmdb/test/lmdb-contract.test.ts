@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLmdbStore } from "@coppice/persist-lmdb";
-import { describeUpdateLog } from "./update-log-contract.ts";
+import { describeUpdateLog } from "@coppice/testkit";
 
 describeUpdateLog("LMDB", async () => {
   const folder = await mkdtemp(join(tmpdir(), "coppice-persist-lmdb-"));

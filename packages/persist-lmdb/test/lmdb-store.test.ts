@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { bytesOf, nextCall, patternOf, range, readAll } from "@coppice/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { Environment } from "../src/environment.ts";
 import { LmdbTables } from "../src/lmdb-tables.ts";
 import { StoreCore } from "../src/store-core.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { bytesOf, nextCall, patternOf, range, readAll } from "./update-log-contract.ts";
 
 test("[UL30] ten thousand logs stand in one pair of files", async () => {
   const folder = await makeTempFolder();

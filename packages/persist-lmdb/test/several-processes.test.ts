@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { bytesOf, nextCall, range, readAll } from "@coppice/testkit";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildIfStale, type Child, startChild } from "./child-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { bytesOf, nextCall, range, readAll } from "./update-log-contract.ts";
 
 beforeAll(buildIfStale);
 

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { backUpLmdbStore, openLmdbStore } from "@coppice/persist-lmdb";
+import { expectCode, range } from "@coppice/testkit";
 import { open as openLmdb } from "lmdb";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildIfStale, type Child, startChild } from "./child-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
-import { expectCode, range } from "./update-log-contract.ts";
 
 beforeAll(buildIfStale);
 

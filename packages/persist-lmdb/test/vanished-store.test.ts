@@ -1,8 +1,8 @@
 import { cp, rename, rm, stat } from "node:fs/promises";
 import { openLmdbStore } from "@coppice/persist-lmdb";
+import { expectCode } from "@coppice/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { makeTempFolder } from "./temp-folder.ts";
-import { expectCode } from "./update-log-contract.ts";
 
 const update = Uint8Array.of(1, 2, 3);
 

@@ -1,4 +1,4 @@
-import { SessionError, type StoredUpdate, type UpdateLog, type UpdateStore } from "@coppice/core";
+import { assertStoreName, SessionError, type StoredUpdate, type UpdateLog, type UpdateStore } from "@coppice/core";
 
 /** How a simulated disk behaves. */
 export interface SimulatedDiskOptions {
@@ -32,17 +32,21 @@ export interface DiskImage {
 interface Write {
   /** Log it belongs to; undefined: a value of the store. */
   readonly log: string | undefined;
-  readonly isAppend: boolean;
+  /** The handle that appends; undefined: this is no append. */
+  readonly appender: object | undefined;
   /** Changes what is on the disk; may refuse by throwing. */
   readonly apply: () => unknown;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A process that wants to hear of a log's growth by others. */
+/** Somebody who wants to hear of a log's growth, or of any change, by others. */
 interface DiskWatcher {
   readonly process: { readonly isAlive: boolean };
-  readonly log: string;
+  /** The log; undefined: whatever another process changes. */
+  readonly log: string | undefined;
+  /** The handle that listens; what is appended through it, it knows. */
+  readonly handle: object;
   readonly listener: () => void;
 }
 
@@ -89,16 +93,28 @@ export class SimulatedDisk {
     return { store: new SimulatedStore(this, process), kill: (keepsCommit) => process.kill(keepsCommit) };
   }
 
-  /** Tells the other processes, after a while, that a log has become longer. */
-  tellOthers(log: string, by: object): void {
-    for (const watcher of this.#watchers)
-      if (watcher.log === log && watcher.process !== by)
-        setTimeout(() => {
+  /**
+   * Tells of a commit: the other handles of the logs that have become longer, in the same process at once, and other
+   * processes after a while. `appenders` has, by log, the handles through which was appended.
+   */
+  tellOthers(appenders: ReadonlyMap<string, ReadonlySet<object>>, by: object): void {
+    for (const watcher of this.#watchers) {
+      const isForeign = watcher.process !== by;
+      const handles = watcher.log === undefined ? undefined : appenders.get(watcher.log);
+      // One that appended itself has to be told of what others did beside it.
+      const isConcerned =
+        watcher.log === undefined ? isForeign : [...(handles ?? [])].some((handle) => handle !== watcher.handle);
+      if (!isConcerned) continue;
+      setTimeout(
+        () => {
           if (this.#watchers.has(watcher) && watcher.process.isAlive) watcher.listener();
-        }, foreignNoticeMs);
+        },
+        isForeign ? foreignNoticeMs : 0,
+      );
+    }
   }
 
-  /** Hears of what other processes append to a log. Returns the function that stops it. */
+  /** Hears of what others append or change. Returns the function that stops it. */
   watch(watcher: DiskWatcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -174,10 +190,10 @@ class DiskProcess {
     this.#options = options;
   }
 
-  write<T>(log: string | undefined, isAppend: boolean, apply: () => T): Promise<T> {
+  write<T>(log: string | undefined, appender: object | undefined, apply: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!this.isAlive) return;
-      this.#waiting.push({ log, isAppend, apply, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ log, appender, apply, resolve: resolve as (value: unknown) => void, reject });
       this.#schedule();
     });
   }
@@ -244,8 +260,12 @@ class DiskProcess {
 
   #apply(writes: readonly Write[]): { write: Write; error?: unknown; value?: unknown }[] {
     const before = new Map<string, number>();
-    for (const { log, isAppend } of writes)
-      if (log !== undefined && isAppend && !before.has(log)) before.set(log, this.#disk.imageOf(log).lastSeq);
+    const appenders = new Map<string, Set<object>>();
+    for (const { log, appender } of writes) {
+      if (log === undefined || appender === undefined) continue;
+      if (!before.has(log)) before.set(log, this.#disk.imageOf(log).lastSeq);
+      appenders.set(log, (appenders.get(log) ?? new Set()).add(appender));
+    }
     const outcomes = writes.map((write) => {
       try {
         return { write, value: write.apply() };
@@ -258,8 +278,8 @@ class DiskProcess {
         log,
         this.#disk.updatesOf(log).filter((stored) => stored.seq > seq),
       );
-      this.#disk.tellOthers(log, this);
     }
+    this.#disk.tellOthers(appenders, this);
     return outcomes;
   }
 }
@@ -277,6 +297,7 @@ class SimulatedStore implements UpdateStore {
 
   async openLog(name: string): Promise<UpdateLog> {
     this.#requireOpen();
+    assertStoreName("log", name);
     await this.#process.beginRead();
     const log = new SimulatedLog(name, this.#disk, this.#process);
     this.#logs.add(log);
@@ -291,7 +312,8 @@ class SimulatedStore implements UpdateStore {
 
   async deleteLog(name: string): Promise<void> {
     this.#requireOpen();
-    await this.#process.write(name, false, () => {
+    assertStoreName("log", name);
+    await this.#process.write(name, undefined, () => {
       const image = this.#disk.imageOf(name);
       image.updates = [];
       image.derived.clear();
@@ -300,23 +322,24 @@ class SimulatedStore implements UpdateStore {
 
   async readValue(key: string): Promise<Uint8Array | undefined> {
     this.#requireOpen();
+    assertStoreName("value", key);
     await this.#process.beginRead();
     return this.#disk.values.get(key)?.slice();
   }
 
   async writeValue(key: string, value: Uint8Array | undefined): Promise<void> {
     this.#requireOpen();
-    const copy = value?.slice();
-    await this.#process.write(undefined, false, () => {
+    assertStoreName("value", key);
+    const copy = value === undefined ? undefined : new Uint8Array(value);
+    await this.#process.write(undefined, undefined, () => {
       if (copy === undefined) this.#disk.values.delete(key);
       else this.#disk.values.set(key, copy);
       this.#disk.onValue?.(key, copy);
     });
   }
 
-  /** Never called: no process waits for a value or a new log of another. */
-  onForeignChange(): () => void {
-    return () => {};
+  onForeignChange(listener: () => void): () => void {
+    return this.#disk.watch({ process: this.#process, log: undefined, handle: this, listener });
   }
 
   async close(): Promise<void> {
@@ -346,9 +369,9 @@ class SimulatedLog implements UpdateLog {
 
   async append(update: Uint8Array): Promise<number> {
     this.#requireOpen();
-    const copy = update.slice();
+    const copy = new Uint8Array(update);
     return this.#track(
-      this.#process.write(this.#name, true, () => {
+      this.#process.write(this.#name, this, () => {
         const image = this.#disk.imageOf(this.#name);
         image.lastSeq += 1;
         image.updates = [...image.updates, { seq: image.lastSeq, update: copy }];
@@ -358,17 +381,18 @@ class SimulatedLog implements UpdateLog {
   }
 
   read(after = 0): AsyncIterable<StoredUpdate> {
-    this.#requireOpen();
     const end = this.lastSeq();
     return this.#read(after, end);
   }
 
   /** What stood at the end may be in a merged update behind it by now, so that one is the last. */
   async *#read(after: number, end: number): AsyncGenerator<StoredUpdate> {
+    this.#requireOpen();
     await this.#process.beginRead();
     if (after >= end) return;
     for (const { seq, update } of this.#disk.updatesOf(this.#name)) {
       if (seq <= after) continue;
+      this.#requireOpen();
       yield { seq, update: update.slice() };
       if (seq >= end) return;
     }
@@ -381,9 +405,9 @@ class SimulatedLog implements UpdateLog {
 
   async replaceRange(from: number, to: number, merged: Uint8Array): Promise<void> {
     this.#requireOpen();
-    const copy = merged.slice();
+    const copy = new Uint8Array(merged);
     await this.#track(
-      this.#process.write(this.#name, false, () => {
+      this.#process.write(this.#name, undefined, () => {
         const image = this.#disk.imageOf(this.#name);
         if (!image.updates.some(({ seq }) => seq === to))
           throw new SessionError("not_found", `No update stands at ${to}.`);
@@ -397,22 +421,24 @@ class SimulatedLog implements UpdateLog {
 
   async readDerived(name: string): Promise<Uint8Array | undefined> {
     this.#requireOpen();
+    assertStoreName("derived data", name);
     await this.#process.beginRead();
     return this.#disk.imageOf(this.#name).derived.get(name)?.slice();
   }
 
   async writeDerived(name: string, data: Uint8Array): Promise<void> {
     this.#requireOpen();
-    const copy = data.slice();
+    assertStoreName("derived data", name);
+    const copy = new Uint8Array(data);
     await this.#track(
-      this.#process.write(this.#name, false, () => {
+      this.#process.write(this.#name, undefined, () => {
         this.#disk.imageOf(this.#name).derived.set(name, copy);
       }),
     );
   }
 
   onForeignAppend(listener: () => void): () => void {
-    return this.#disk.watch({ process: this.#process, log: this.#name, listener });
+    return this.#disk.watch({ process: this.#process, log: this.#name, handle: this, listener });
   }
 
   async close(): Promise<void> {
