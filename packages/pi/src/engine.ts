@@ -1,0 +1,170 @@
+import type { Workspace } from "@coppice/client";
+import { SessionError } from "@coppice/core";
+import { describeMirror } from "./mirror-status.ts";
+import { MirroredSession } from "./mirrored-session.ts";
+import { type OpenedPiHome, openPiHome, readGitHints } from "./pi-home.ts";
+import type { EngineEvent, EngineHandlers, EngineStart, FlushAnswer, MirrorAnswer, MirrorBegin } from "./protocol.ts";
+
+/** A status is told at most this often, in ms. */
+const statusIntervalMs = 100;
+
+/** Opens the engine: what it does, by the names of the requests. Nothing is opened before the first one. */
+export function openEngine(start: EngineStart, emit: (event: EngineEvent) => void): EngineHandlers {
+  const engine = new Engine(start, emit);
+  return {
+    mirror: (given) => engine.mirror(given),
+    look: ({ sessionId, ...look }) => engine.require(sessionId).look(look),
+    give: async ({ sessionId, lines }) => {
+      await engine.require(sessionId).give(lines);
+      return undefined;
+    },
+    takeForeign: ({ sessionId, ids }) => engine.require(sessionId).takeForeign(ids),
+    setRunning: async ({ sessionId, isRunning }) => {
+      engine.require(sessionId).session.setRunning(isRunning);
+      return undefined;
+    },
+    flush: ({ sessionId, relayWaitMs }) => engine.flush(sessionId, relayWaitMs),
+    leave: async ({ sessionId }) => {
+      await engine.leave(sessionId);
+      return undefined;
+    },
+    close: async () => {
+      await engine.close();
+      return undefined;
+    },
+  };
+}
+
+/** What is open in the worker: the home, its workspace, and the sessions that pi mirrors. */
+class Engine {
+  readonly #start: EngineStart;
+  readonly #emit: (event: EngineEvent) => void;
+  readonly #mirrored = new Map<string, Mirrored>();
+  #home: Promise<OpenedPiHome> | undefined;
+  #isClosed = false;
+
+  constructor(start: EngineStart, emit: (event: EngineEvent) => void) {
+    this.#start = start;
+    this.#emit = emit;
+  }
+
+  /** The workspace of the home, opened once. A failed opening is tried again by the next request. */
+  async openHome(): Promise<OpenedPiHome> {
+    if (this.#isClosed) throw new SessionError("closed", "The engine has been closed.");
+    this.#home ??= openPiHome(this.#start.homeFolder);
+    try {
+      return await this.#home;
+    } catch (error) {
+      this.#home = undefined;
+      throw error;
+    }
+  }
+
+  /** The mirrored session of an id; throws `not_found`. */
+  require(sessionId: string): MirroredSession {
+    const mirrored = this.#mirrored.get(sessionId);
+    if (mirrored === undefined) throw new SessionError("not_found", `Session ${sessionId} is not mirrored.`);
+    return mirrored.session;
+  }
+
+  async mirror(begin: MirrorBegin): Promise<MirrorAnswer> {
+    const { sessionId, cwd } = begin;
+    await this.leave(sessionId);
+    const [{ workspace, hasRelay }, git] = await Promise.all([this.openHome(), readGitHints(cwd)]);
+    const { mirrored, answer } = await MirroredSession.open({
+      workspace,
+      begin,
+      git,
+      onProgress: (entries) => this.#emit({ type: "progress", sessionId, entries }),
+      onUnknownLines: (ids) => this.#emit({ type: "unknownLines", sessionId, ids }),
+      onError: (error) => this.#emit({ type: "problem", sessionId, reason: toReason(error) }),
+    });
+    const watch = new StatusWatch(workspace, mirrored, hasRelay, this.#emit);
+    this.#mirrored.set(sessionId, { session: mirrored, watch });
+    return answer;
+  }
+
+  async flush(sessionId: string, relayWaitMs: number): Promise<FlushAnswer> {
+    const mirrored = this.require(sessionId);
+    await mirrored.flush();
+    const { workspace } = await this.openHome();
+    const isOnline = (): boolean => workspace.overallStatus().relay.state === "live";
+    if (relayWaitMs > 0 && isOnline()) {
+      await Promise.all([
+        mirrored.session.waitUntilAcknowledged(relayWaitMs),
+        workspace.waitUntilAcknowledged(relayWaitMs),
+      ]);
+    }
+    return { waiting: workspace.overallStatus().pending };
+  }
+
+  async leave(sessionId: string): Promise<void> {
+    const mirrored = this.#mirrored.get(sessionId);
+    if (mirrored === undefined) return;
+    this.#mirrored.delete(sessionId);
+    mirrored.watch.stop();
+    await mirrored.session.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    try {
+      await Promise.all([...this.#mirrored.keys()].map((id) => this.leave(id)));
+    } finally {
+      // A home that could not be opened has nothing to close.
+      const home = await this.#home?.catch(() => undefined);
+      await home?.close();
+    }
+  }
+}
+
+interface Mirrored {
+  readonly session: MirroredSession;
+  readonly watch: StatusWatch;
+}
+
+/** Tells of a session's status after changes, the last one always. */
+class StatusWatch {
+  readonly #tell: () => Promise<void>;
+  readonly #stops: (() => void)[];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
+
+  constructor(
+    workspace: Workspace,
+    { session }: MirroredSession,
+    hasRelay: boolean,
+    emit: (event: EngineEvent) => void,
+  ) {
+    let told = "";
+    this.#tell = async () => {
+      const status = await describeMirror(workspace, session, hasRelay);
+      const text = JSON.stringify(status);
+      if (this.#isStopped || text === told) return;
+      told = text;
+      emit({ type: "status", status });
+    };
+    this.#stops = [workspace.subscribe(() => this.#soon()), session.subscribe(() => this.#soon())];
+    this.#soon();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const stop of this.#stops) stop();
+  }
+
+  #soon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#tell().catch((error: unknown) => {
+        // A session that was closed meanwhile has no status any more.
+        if (!this.#isStopped) throw error;
+      });
+    }, statusIntervalMs);
+  }
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,1 @@
+export { coppiceExtension } from "./extension.ts";

@@ -1,0 +1,130 @@
+/**
+ * What pi's thread and the engine say to each other. The engine is a worker thread that holds everything heavy: store,
+ * documents, encryption, socket. pi's thread asks by name and is answered; the engine tells what happens by itself.
+ *
+ * A request more is a line in `EngineRequests` and a handler of the same name in the engine (`EngineHandlers`). What
+ * crosses is plain data.
+ */
+
+/** Requests of pi's thread: what each is given, and what it is answered. */
+export interface EngineRequests {
+  /** Begins to mirror a session whose file pi has written. */
+  mirror: { given: MirrorBegin; answer: MirrorAnswer };
+  /** pi has appended or moved. Settles when what the file has of it is on this device's disk. */
+  look: { given: MirrorLook; answer: LookAnswer };
+  /** Takes exact texts of entries that pi's memory has and the file has not. */
+  give: { given: { readonly sessionId: string; readonly lines: readonly string[] }; answer: undefined };
+  /** Takes lines that another process wrote into the file, unless somebody has stored them. Answers with their number. */
+  takeForeign: { given: { readonly sessionId: string; readonly ids: readonly string[] }; answer: number };
+  /** Says whether an agent runs here. */
+  setRunning: { given: { readonly sessionId: string; readonly isRunning: boolean }; answer: undefined };
+  /** Everything to disk, then to the relay as far as that goes within the time. */
+  flush: { given: { readonly sessionId: string; readonly relayWaitMs: number }; answer: FlushAnswer };
+  /** Ends mirroring of a session: its cursor goes, its socket closes. */
+  leave: { given: { readonly sessionId: string }; answer: undefined };
+  /** Closes store and sockets; the worker ends by itself afterwards. */
+  close: { given: Record<never, never>; answer: undefined };
+}
+
+/** A session that is to be mirrored. */
+export interface MirrorBegin {
+  readonly sessionId: string;
+  /** Absolute path of pi's file of it. */
+  readonly file: string;
+  /** The folder pi works in. */
+  readonly cwd: string;
+  /** Ids of the entries in pi's memory. */
+  readonly ids: readonly string[];
+  /** pi's leaf; null: before the first entry. */
+  readonly leafId: string | null;
+}
+
+/** How a mirrored session began. */
+export interface MirrorAnswer {
+  /** Entries that were not in the workspace. */
+  readonly written: number;
+  /** Where this device stands by the workspace, when that is another entry of pi's tree than pi's leaf. */
+  readonly ownLeafId?: string | null;
+  /** What other devices have added where this device stands, in one line. */
+  readonly ahead?: { readonly entries: number; readonly deviceNames: readonly string[] };
+}
+
+/** What pi has done since the last look. */
+export interface MirrorLook {
+  readonly sessionId: string;
+  /** Ids of entries that are new in pi's memory, in order. */
+  readonly newIds: readonly string[];
+  readonly leafId: string | null;
+}
+
+/** What came of a look. */
+export interface LookAnswer {
+  /** Entries of pi's memory that neither the workspace nor the file has. */
+  readonly missingIds: readonly string[];
+}
+
+/** What came of flushing. */
+export interface FlushAnswer {
+  /** Records that the relay has not acknowledged. */
+  readonly waiting: number;
+}
+
+/** Where a session stands, as the status line shows it. */
+export interface MirrorStatus {
+  readonly sessionId: string;
+  /** `none`: this workspace has no relay. */
+  readonly relay: "none" | "offline" | "connecting" | "catching-up" | "live" | "refused";
+  /** Why it is refused, or why nothing can be saved here. */
+  readonly reason?: string;
+  /** Records that the relay has not acknowledged. */
+  readonly waiting: number;
+  /** Devices that have the session open now, this one included. */
+  readonly devices: number;
+  /** Other replicas on which an agent runs, on one line with this device's leaf. */
+  readonly runners: readonly MirrorRunner[];
+}
+
+/** Another replica on which an agent runs. */
+export interface MirrorRunner {
+  readonly replicaId: string;
+  /** Its device, by name where the workspace knows it. */
+  readonly deviceName: string;
+  /** True for another process of this very device. */
+  readonly sameDevice: boolean;
+}
+
+/** What the engine tells by itself. */
+export type EngineEvent =
+  | { readonly type: "status"; readonly status: MirrorStatus }
+  /** An import goes on: entries that are through. */
+  | { readonly type: "progress"; readonly sessionId: string; readonly entries: number }
+  /** Lines that have stood in the file for a while and are not in the workspace nor, as far as is known, in pi's memory. */
+  | { readonly type: "unknownLines"; readonly sessionId: string; readonly ids: readonly string[] }
+  /** Something in the background has failed, and is tried again. */
+  | { readonly type: "problem"; readonly sessionId: string; readonly reason: string };
+
+/** What the engine does, by the names of the requests. */
+export type EngineHandlers = {
+  readonly [Name in keyof EngineRequests]: (
+    given: EngineRequests[Name]["given"],
+  ) => Promise<EngineRequests[Name]["answer"]>;
+};
+
+/** A request as it crosses. */
+export interface RequestMessage {
+  readonly id: number;
+  readonly name: keyof EngineRequests;
+  readonly given: unknown;
+}
+
+/** What crosses back: an answer, a failure in one sentence, or an event. */
+export type EngineMessage =
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly error: { readonly message: string; readonly code?: string } }
+  | { readonly event: EngineEvent };
+
+/** What the worker is started with. */
+export interface EngineStart {
+  /** Absolute path of the home folder. */
+  readonly homeFolder: string;
+}
