@@ -1,1 +1,1 @@
-export { coppiceExtension } from "./extension.ts";
+export { coppiceExtension } from "./coppice-extension.ts";
