@@ -3,7 +3,18 @@ import { SessionError } from "@coppice/core";
 import { describeMirror } from "./mirror-status.ts";
 import { MirroredSession } from "./mirrored-session.ts";
 import { type OpenedPiHome, openPiHome, readGitHints } from "./pi-home.ts";
-import type { EngineEvent, EngineHandlers, EngineStart, FlushAnswer, MirrorAnswer, MirrorBegin } from "./protocol.ts";
+import type {
+  DevicesAnswer,
+  EngineEvent,
+  EngineHandlers,
+  EngineRequests,
+  EngineStart,
+  FlushAnswer,
+  InspectAnswer,
+  ListedSession,
+  MirrorAnswer,
+  MirrorBegin,
+} from "./protocol.ts";
 
 /** A status is told at most this often, in ms. */
 const statusIntervalMs = 100;
@@ -12,6 +23,7 @@ const statusIntervalMs = 100;
 export function openEngine(start: EngineStart, emit: (event: EngineEvent) => void): EngineHandlers {
   const engine = new Engine(start, emit);
   return {
+    inspect: (given) => engine.inspect(given),
     mirror: (given) => engine.mirror(given),
     look: ({ sessionId, ...look }) => engine.require(sessionId).look(look),
     give: async ({ sessionId, lines }) => {
@@ -28,6 +40,8 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
       await engine.leave(sessionId);
       return undefined;
     },
+    devices: ({ sessionId }) => engine.listDevices(sessionId),
+    sessions: async () => listSessions((await engine.openHome()).workspace),
     close: async () => {
       await engine.close();
       return undefined;
@@ -67,10 +81,25 @@ class Engine {
     return mirrored.session;
   }
 
+  async inspect({ sessionId }: EngineRequests["inspect"]["given"]): Promise<InspectAnswer> {
+    const { workspace } = await this.openHome();
+    return { isKnown: workspace.listSessions().some(({ id }) => id === sessionId), secrets: [] };
+  }
+
+  async listDevices(sessionId: string | undefined): Promise<DevicesAnswer> {
+    const { workspace, relay } = await this.openHome();
+    const cursors = this.#mirrored.get(sessionId ?? "")?.session.session.getCursors() ?? [];
+    const devices = workspace.devices().map(({ id, name, isThis }) => {
+      const here = cursors.filter(({ deviceId }) => deviceId === id);
+      return { name, isThis, isPresent: here.length > 0, isRunning: here.some(({ running }) => running === true) };
+    });
+    return { ...(relay === undefined ? {} : { relay }), devices };
+  }
+
   async mirror(begin: MirrorBegin): Promise<MirrorAnswer> {
     const { sessionId, cwd } = begin;
     await this.leave(sessionId);
-    const [{ workspace, hasRelay }, git] = await Promise.all([this.openHome(), readGitHints(cwd)]);
+    const [{ workspace, relay }, git] = await Promise.all([this.openHome(), readGitHints(cwd)]);
     const { mirrored, answer } = await MirroredSession.open({
       workspace,
       begin,
@@ -79,7 +108,7 @@ class Engine {
       onUnknownLines: (ids) => this.#emit({ type: "unknownLines", sessionId, ids }),
       onError: (error) => this.#emit({ type: "problem", sessionId, reason: toReason(error) }),
     });
-    const watch = new StatusWatch(workspace, mirrored, hasRelay, this.#emit);
+    const watch = new StatusWatch(workspace, mirrored, relay !== undefined, this.#emit);
     this.#mirrored.set(sessionId, { session: mirrored, watch });
     return answer;
   }
@@ -116,6 +145,20 @@ class Engine {
       await home?.close();
     }
   }
+}
+
+function listSessions(workspace: Workspace): ListedSession[] {
+  const time = ({ lastActivityAt, createdAt }: ListedSession): number => lastActivityAt ?? Date.parse(createdAt);
+  return workspace
+    .listSessions({ archived: false })
+    .map(({ id, name, createdAt, lastActivityAt, gitRemote }) => ({
+      id,
+      ...(name === undefined ? {} : { name }),
+      createdAt,
+      ...(lastActivityAt === undefined ? {} : { lastActivityAt }),
+      ...(gitRemote === undefined ? {} : { gitRemote }),
+    }))
+    .sort((left, right) => time(right) - time(left));
 }
 
 interface Mirrored {

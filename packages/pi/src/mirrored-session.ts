@@ -1,7 +1,7 @@
 import type { SharedSession, Workspace } from "@coppice/client";
 import { SessionError, TaskQueue } from "@coppice/core";
 import type { LookAnswer, MirrorAnswer, MirrorBegin, MirrorLook } from "./protocol.ts";
-import { SessionFileTail } from "./session-file-tail.ts";
+import { SessionFileTail, type TailEntry } from "./session-file-tail.ts";
 
 /** What a mirrored session needs. */
 export interface MirroredSessionOptions {
@@ -36,7 +36,9 @@ export class MirroredSession {
   readonly #queue = new TaskQueue();
   /** Ids of pi's memory. */
   readonly #piIds: Set<string>;
-  /** Those of them that are not known to be in the workspace, in order. */
+  /** What the workspace cannot take, by id: it is not tried again and again. */
+  readonly #refusedIds = new Set<string>();
+  /** Ids of pi's memory that are not known to be in the workspace, in order. */
   #unstoredIds: string[];
   /** Lines that are neither in the workspace nor in pi's memory, in file order, and when they were first seen. */
   readonly #unknown = new Map<string, { readonly json: string; readonly seenMs: number; isTold: boolean }>();
@@ -80,16 +82,15 @@ export class MirroredSession {
       this.#unstoredIds.push(...newIds);
       await this.#readFile();
       await this.#standAt(leafId);
-      this.#unstoredIds = this.#unstoredIds.filter((id) => !this.#isStored(id));
+      this.#unstoredIds = this.#unstoredIds.filter((id) => !this.#isSettled(id));
       return { missingIds: this.#unstoredIds };
     });
   }
 
   /** Takes exact texts that the file lacks. */
-  give(lines: readonly string[]): Promise<void> {
+  give(lines: readonly TailEntry[]): Promise<void> {
     return this.#queue.run(async () => {
-      const { refused } = await this.#append(lines);
-      if (refused > 0) throw new SessionError("invalid_entry", `${refused} entries of pi cannot be shared.`);
+      await this.#append(lines.filter(({ id }) => !this.#isStored(id)));
     });
   }
 
@@ -97,11 +98,11 @@ export class MirroredSession {
   takeForeign(ids: readonly string[]): Promise<number> {
     return this.#queue.run(async () => {
       const leafId = await this.session.storage.getLeafId();
-      const lines: string[] = [];
+      const lines: TailEntry[] = [];
       for (const id of ids) {
         const line = this.#unknown.get(id);
         this.#unknown.delete(id);
-        if (line !== undefined && !this.#isStored(id)) lines.push(line.json);
+        if (line !== undefined && !this.#isStored(id)) lines.push({ id, json: line.json });
       }
       await this.#append(lines);
       await this.#standAt(leafId);
@@ -147,21 +148,21 @@ export class MirroredSession {
   /** Takes in what pi has written; returns how many entries that were. */
   async #readFile(): Promise<number> {
     const seenMs = performance.now();
-    const takeOwn = async function* (this: MirroredSession): AsyncGenerator<string> {
+    const takeOwn = async function* (this: MirroredSession): AsyncGenerator<TailEntry> {
       // Before what is new: it stands further up in the file.
       for (const [id, { json }] of this.#unknown) {
-        if (!this.#piIds.has(id) && !this.#isStored(id)) continue;
+        if (!this.#piIds.has(id) && !this.#isSettled(id)) continue;
         this.#unknown.delete(id);
-        if (!this.#isStored(id)) yield json;
+        if (!this.#isSettled(id)) yield { id, json };
       }
       for await (const { id, json } of this.#tail.readNew()) {
-        if (this.#isStored(id)) continue;
-        if (this.#piIds.has(id)) yield json;
+        if (this.#isSettled(id)) continue;
+        if (this.#piIds.has(id)) yield { id, json };
         else if (!this.#unknown.has(id)) this.#unknown.set(id, { json, seenMs, isTold: false });
       }
     };
     try {
-      return (await this.#append(takeOwn.call(this))).written;
+      return await this.#append(takeOwn.call(this));
     } catch (error) {
       // What was read and not written must come again.
       this.#tail.rewind();
@@ -169,15 +170,22 @@ export class MirroredSession {
     }
   }
 
-  async #append(lines: Iterable<string> | AsyncIterable<string>): Promise<{ written: number; refused: number }> {
-    let refused = 0;
-    const { written } = await this.session.storage.appendBatch(lines, {
-      // One that cannot travel must not keep the others here.
-      onRefused: () => {
-        refused += 1;
+  /** Appends texts; one that cannot travel is told of and must not keep the others here. */
+  async #append(lines: Iterable<TailEntry> | AsyncIterable<TailEntry>): Promise<number> {
+    const ids: string[] = [];
+    const takeTexts = async function* (): AsyncGenerator<string> {
+      for await (const { id, json } of lines) {
+        ids.push(id);
+        yield json;
+      }
+    };
+    const { written } = await this.session.storage.appendBatch(takeTexts(), {
+      onRefused: ({ line, reason }) => {
+        this.#refusedIds.add(ids[line - 1] ?? "");
+        this.#options.onError(new SessionError("invalid_entry", `an entry cannot be shared: ${reason}`));
       },
     });
-    return { written, refused };
+    return written;
   }
 
   /** Stands where pi stands, once that entry is here. */
@@ -188,6 +196,11 @@ export class MirroredSession {
 
   #isStored(id: string): boolean {
     return this.session.getAuthor(id) !== undefined;
+  }
+
+  /** Whether there is nothing to do for it any more. */
+  #isSettled(id: string): boolean {
+    return this.#isStored(id) || this.#refusedIds.has(id);
   }
 
   #checkFile(): void {

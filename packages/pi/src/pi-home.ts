@@ -11,7 +11,8 @@ import { WebSocket } from "ws";
 /** A home that the engine has open. */
 export interface OpenedPiHome {
   readonly workspace: Workspace;
-  readonly hasRelay: boolean;
+  /** Address of the relay. */
+  readonly relay: string | undefined;
   close(): Promise<void>;
 }
 
@@ -34,7 +35,7 @@ export async function openPiHome(folder: string): Promise<OpenedPiHome> {
   });
   return {
     workspace,
-    hasRelay: relay !== undefined,
+    relay,
     close: async () => {
       await workspace.close();
       await store.close();

@@ -1,4 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { GivenLine } from "./protocol.ts";
 
 /** What of pi's session manager is read. */
 export type PiSessionManager = Pick<
@@ -48,10 +49,10 @@ export class PiSessionView {
   }
 
   /** Exact texts of entries as pi writes them. */
-  textsOf(ids: readonly string[]): string[] {
+  textsOf(ids: readonly string[]): GivenLine[] {
     return ids.flatMap((id) => {
       const entry = this.#manager.getEntry(id);
-      return entry === undefined ? [] : [JSON.stringify(entry)];
+      return entry === undefined ? [] : [{ id, json: JSON.stringify(entry) }];
     });
   }
 

@@ -8,12 +8,14 @@
 
 /** Requests of pi's thread: what each is given, and what it is answered. */
 export interface EngineRequests {
+  /** What there is to know of a session's file before it is shared for the first time. */
+  inspect: { given: { readonly sessionId: string; readonly file: string }; answer: InspectAnswer };
   /** Begins to mirror a session whose file pi has written. */
   mirror: { given: MirrorBegin; answer: MirrorAnswer };
   /** pi has appended or moved. Settles when what the file has of it is on this device's disk. */
   look: { given: MirrorLook; answer: LookAnswer };
   /** Takes exact texts of entries that pi's memory has and the file has not. */
-  give: { given: { readonly sessionId: string; readonly lines: readonly string[] }; answer: undefined };
+  give: { given: { readonly sessionId: string; readonly lines: readonly GivenLine[] }; answer: undefined };
   /** Takes lines that another process wrote into the file, unless somebody has stored them. Answers with their number. */
   takeForeign: { given: { readonly sessionId: string; readonly ids: readonly string[] }; answer: number };
   /** Says whether an agent runs here. */
@@ -22,8 +24,56 @@ export interface EngineRequests {
   flush: { given: { readonly sessionId: string; readonly relayWaitMs: number }; answer: FlushAnswer };
   /** Ends mirroring of a session: its cursor goes, its socket closes. */
   leave: { given: { readonly sessionId: string }; answer: undefined };
+  /** This device, its relay, and all devices of the workspace. */
+  devices: { given: { readonly sessionId?: string }; answer: DevicesAnswer };
+  /** The sessions of the workspace, the one with the newest activity first. */
+  sessions: { given: Record<never, never>; answer: readonly ListedSession[] };
   /** Closes store and sockets; the worker ends by itself afterwards. */
   close: { given: Record<never, never>; answer: undefined };
+}
+
+/** What a session's file holds that its owner may want to know before others get it. */
+export interface InspectAnswer {
+  /** True: the workspace has the session already. Then nothing was looked for. */
+  readonly isKnown: boolean;
+  /** Likely secrets in it, by kind. */
+  readonly secrets: readonly SecretCount[];
+}
+
+/** Likely secrets of one kind. */
+export interface SecretCount {
+  /** As a person calls it: `AWS access key`. */
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** This device and those it shares its sessions with. */
+export interface DevicesAnswer {
+  /** Address of the relay; absent: the workspace has none. */
+  readonly relay?: string;
+  /** In the order in which they first wrote to the workspace. */
+  readonly devices: readonly ListedDevice[];
+}
+
+/** A device of the workspace. */
+export interface ListedDevice {
+  readonly name: string;
+  readonly isThis: boolean;
+  /** True: it has the session that was asked for open now. */
+  readonly isPresent: boolean;
+  /** True: an agent runs on it there. */
+  readonly isRunning: boolean;
+}
+
+/** A session of the workspace. */
+export interface ListedSession {
+  readonly id: string;
+  readonly name?: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** When something last came into it, in ms since 1970; absent: nobody has said. */
+  readonly lastActivityAt?: number;
+  readonly gitRemote?: string;
 }
 
 /** A session that is to be mirrored. */
@@ -47,6 +97,13 @@ export interface MirrorAnswer {
   readonly ownLeafId?: string | null;
   /** What other devices have added where this device stands, in one line. */
   readonly ahead?: { readonly entries: number; readonly deviceNames: readonly string[] };
+}
+
+/** An entry as pi's memory has it. */
+export interface GivenLine {
+  readonly id: string;
+  /** The text that pi writes for it. */
+  readonly json: string;
 }
 
 /** What pi has done since the last look. */
