@@ -90,8 +90,15 @@ describe("a simulated network", () => {
 
   test("[SM21] without a server, offline or killed, nobody connects and the dead are told nothing", async () => {
     const { network, told } = await connect();
+    const before = network.createWebSocketClass("anna");
     network.kill("anna");
     await time.advance(20);
+    expect(told).toEqual(["client open", "server closed 1006"]);
+    // A timer of the killed process wants to connect again.
+    const undead = new before("ws://relay.test/room");
+    undead.onclose = () => told.push("the dead were told");
+    await time.advance(20);
+    expect(network.connections.size).toBe(0);
     expect(told).toEqual(["client open", "server closed 1006"]);
     network.setOnline("anna", false);
     const offline = new (network.createWebSocketClass("anna"))("ws://relay.test/room");

@@ -31,6 +31,8 @@ export class SimulatedNetwork {
   readonly options: SimulatedNetworkOptions;
   readonly #connections = new Set<SimulatedConnection>();
   readonly #offline = new Set<string>();
+  /** How many processes of a client were killed. */
+  readonly #kills = new Map<string, number>();
   #accept: AcceptConnection | undefined;
 
   constructor(options: SimulatedNetworkOptions) {
@@ -47,9 +49,14 @@ export class SimulatedNetwork {
     this.#accept = accept;
   }
 
-  /** A standard WebSocket class whose connections belong to this client. */
+  /** A standard WebSocket class whose connections belong to this client's process as it is now. */
   createWebSocketClass(client: string): new (url: string | URL, protocols?: string | string[]) => WebSocket {
-    const connect = (socket: ClientSocket): void => this.#connect(client, socket);
+    const kills = this.#kills.get(client);
+    const connect = (socket: ClientSocket): void => {
+      // Timers of a killed process go on here; what they begin must not be seen by anybody.
+      if (this.#kills.get(client) === kills) this.#connect(client, socket);
+      else socket.die();
+    };
     class BoundSocket extends ClientSocket {
       constructor(url: string | URL) {
         super(url, connect);
@@ -76,8 +83,12 @@ export class SimulatedNetwork {
       if (client === undefined || connection.client === client) connection.cut(how);
   }
 
-  /** Forgets a client's process: its sockets never call anybody again, and the server hears a reset. */
+  /**
+   * Forgets a client's process: its sockets never call anybody again, the server hears a reset, and the classes made
+   * for it connect nowhere any more.
+   */
   kill(client: string): void {
+    this.#kills.set(client, (this.#kills.get(client) ?? 0) + 1);
     for (const connection of [...this.#connections]) if (connection.client === client) connection.killClient();
   }
 
