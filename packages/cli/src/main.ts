@@ -1,5 +1,5 @@
 /** The process side of the `coppice` command: arguments and signals in, exit code out. */
-import { readErrorCode } from "./error-sentence.ts";
+import { readErrorCode } from "@coppice/home";
 import { runCli } from "./run-cli.ts";
 
 // `coppice log | head`: the reader has seen enough, which is no failure. The exit stops work whose output nobody reads.

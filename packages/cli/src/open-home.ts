@@ -1,8 +1,8 @@
 import type { ListSessionsOptions, SharedSession, SyncStatus, Workspace, WorkspaceSession } from "@coppice/client";
 import { SessionError } from "@coppice/core";
+import { type Home, openHomeWorkspace, readHome } from "@coppice/home";
 import type { CommandContext } from "./command.ts";
 import { describeRefusal } from "./describe-status.ts";
-import { ensureWritableFolder, type Home, readHome, storeFolderOf } from "./home.ts";
 import type { OpenHome } from "./opened-home.ts";
 import { resolveReference } from "./resolve-reference.ts";
 
@@ -32,43 +32,23 @@ export async function withHome<Value>(
 ): Promise<Value> {
   if (opened !== undefined) return use(opened);
   const home = await readHome(homeFolder);
-  await ensureWritableFolder(storeFolderOf(homeFolder));
-  // Loaded here, because a command that a running `sync` does needs none of it and would wait for it longest.
-  const [{ openWorkspace }, { openLmdbStore }, { nodeRecordCrypto }, { relaySocketClass }] = await Promise.all([
-    import("@coppice/client"),
-    import("@coppice/persist-lmdb"),
-    import("@coppice/storage-yjs/node"),
-    import("./relay-socket.ts"),
-  ]);
-  const store = await openLmdbStore({ path: storeFolderOf(homeFolder) });
+  const { workspace, close } = await openHomeWorkspace(home, {
+    offline,
+    cursor,
+    // Only `sync` stays to try again.
+    endWaitsWhenUnreachable: cursor === "replica",
+  });
   try {
-    const { device, workspaceKey } = home;
-    const relay = offline ? undefined : home.relay;
-    const workspace = await openWorkspace({
-      store,
-      device,
-      workspaceKey,
-      relay,
-      webSocket: relaySocketClass,
-      crypto: nodeRecordCrypto,
-      cursor,
-      // Only `sync` stays to try again.
-      endWaitsWhenUnreachable: cursor === "replica",
+    return await use({
+      home,
+      workspace,
+      isShared: false,
+      // The workspace ends waits by itself, and whoever ends the process ends them too.
+      waitFor: (_connected, wait) => wait,
+      assertWanted: () => undefined,
     });
-    try {
-      return await use({
-        home,
-        workspace,
-        isShared: false,
-        // The workspace ends waits by itself, and whoever ends the process ends them too.
-        waitFor: (_connected, wait) => wait,
-        assertWanted: () => undefined,
-      });
-    } finally {
-      await workspace.close();
-    }
   } finally {
-    await store.close();
+    await close();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SyncStatus, Workspace } from "@coppice/client";
-import type { Home } from "./home.ts";
+import type { Home } from "@coppice/home";
 
 /** Something with a connection to the relay: a session or the workspace's list. */
 export interface Connected {

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { parseArgs as parseStrictly, stripVTControlCharacters } from "node:util";
+import { findHomeFolder, readErrorCode } from "@coppice/home";
 import { defineCommand, type ParsedArgs, parseArgs, renderUsage } from "citty";
 import { type CliCommand, type CliSurroundings, globalArgs, type HandedCommands } from "./command.ts";
 import { commandNames, loadCommand } from "./commands.ts";
-import { readErrorCode, toFailure } from "./error-sentence.ts";
-import { findHomeFolder } from "./home.ts";
+import { toFailure } from "./error-sentence.ts";
 import type { OpenHome } from "./opened-home.ts";
 import { createOutput } from "./output.ts";
 import { handToSync } from "./through-sync/hand-to-sync.ts";

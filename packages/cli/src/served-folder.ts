@@ -6,7 +6,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { SessionError } from "@coppice/core";
-import { readErrorCode } from "./error-sentence.ts";
+import { readErrorCode } from "@coppice/home";
 
 /** Rejects `storage` when a relay serves the folder already. */
 export async function refuseServedFolder(folder: string): Promise<void> {

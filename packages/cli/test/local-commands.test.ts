@@ -1,9 +1,9 @@
 import { createCipheriv } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { storeFolderOf } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { beforeAll, describe, expect, it } from "vitest";
-import { storeFolderOf } from "../src/home.ts";
 import { assistantEntry, modelEntry, userEntry } from "./support/make-entries.ts";
 import { makeDevice, makeTempFolder, requireFreshBuild, type TestDevice } from "./support/run-coppice.ts";
 import { sampleFile, shortSession, shortSessionId, writeSessionFile } from "./support/session-files.ts";

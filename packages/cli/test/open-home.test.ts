@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { openWorkspace } from "@coppice/client";
+import { openWorkspace, type WebSocketConstructor } from "@coppice/client";
 import type { UpdateStore } from "@coppice/core";
+import { readHome, storeFolderOf } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
-import { readHome, storeFolderOf } from "../src/home.ts";
+import { WebSocket } from "ws";
 import { findSession, relayWaitMs } from "../src/open-home.ts";
 import type { OpenHome } from "../src/opened-home.ts";
 import { createOutput } from "../src/output.ts";
-import { relaySocketClass } from "../src/relay-socket.ts";
 import { makeDevice, requireFreshBuild, startRelay } from "./support/run-coppice.ts";
 import { shortSessionId, writeSessionFile } from "./support/session-files.ts";
 
@@ -30,7 +30,7 @@ it("[CP41] the relay is waited for once the session is open, however long the op
     device: home.device,
     workspaceKey: home.workspaceKey,
     relay: relay.url,
-    webSocket: relaySocketClass,
+    webSocket: WebSocket as unknown as WebSocketConstructor,
   });
   onTestFinished(() => workspace.close());
   const remarks: string[] = [];

@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { storeFolderOf } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { storeFolderOf } from "../src/home.ts";
 import { readSyncAddress } from "../src/through-sync/sync-address.ts";
 import {
   type FollowedCommand,

@@ -1,5 +1,5 @@
 export type { HasGitRemote, RemoteGroup } from "./git-remote.ts";
-export { groupSessionsByRemote, normalizeGitRemote } from "./git-remote.ts";
+export { groupSessionsByRemote, normalizeGitRemote, removeCredentials } from "./git-remote.ts";
 export type { NetworkSignal } from "./network-signal.ts";
 export type { PairingInvitation } from "./pairing-link.ts";
 export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";

@@ -8,8 +8,8 @@ import {
   parseRelayAddress,
 } from "@coppice/client";
 import { createUuidV7, SessionError } from "@coppice/core";
+import { attachRelay, createHome, findHome, type Home } from "@coppice/home";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { attachRelay, createHome, findHome, type Home } from "../home.ts";
 import { toShape } from "../json-shapes.ts";
 import { UsageError } from "../usage-error.ts";
 

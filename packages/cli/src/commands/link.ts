@@ -1,7 +1,7 @@
 import { formatPairingLink } from "@coppice/client";
 import { SessionError } from "@coppice/core";
+import { readHome } from "@coppice/home";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { readHome } from "../home.ts";
 import { toShape } from "../json-shapes.ts";
 
 /** `coppice link`: prints the text that pairs another device. */

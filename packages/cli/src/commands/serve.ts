@@ -1,10 +1,9 @@
 import { join, resolve } from "node:path";
 import { SessionError } from "@coppice/core";
+import { ensureWritableFolder, readErrorCode } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { createRelayLogger, openRelay, type Relay, type RelayLogLevel } from "@coppice/relay";
 import { type CliCommand, defineCliCommand } from "../command.ts";
-import { readErrorCode } from "../error-sentence.ts";
-import { ensureWritableFolder } from "../home.ts";
 import { toShape } from "../json-shapes.ts";
 import { markServed, refuseServedFolder, unmarkServed } from "../served-folder.ts";
 import { UsageError } from "../usage-error.ts";

@@ -3,7 +3,7 @@ import { lstat, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from "no
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { readErrorCode } from "../error-sentence.ts";
+import { readErrorCode } from "@coppice/home";
 
 /*
  * The address on which the running `sync` of a home listens stands in a file of the home. Each `sync` listens on an

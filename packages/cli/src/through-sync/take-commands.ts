@@ -1,8 +1,8 @@
 import type { Workspace } from "@coppice/client";
 import { SessionError } from "@coppice/core";
+import type { Home } from "@coppice/home";
 import type { CliSurroundings, CommandContext } from "../command.ts";
 import { toFailure } from "../error-sentence.ts";
-import type { Home } from "../home.ts";
 import type { Connected, OpenHome } from "../opened-home.ts";
 import { CommandServer, type HandedCommand } from "./command-server.ts";
 import { toChunks } from "./hand-to-sync.ts";

@@ -1,8 +1,8 @@
 import { openWorkspace, type WebSocketConstructor } from "@coppice/client";
+import { readHome, storeFolderOf } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import { readHome, storeFolderOf } from "../../src/home.ts";
 import type { TestDevice } from "./run-coppice.ts";
 import { shortSessionId } from "./session-files.ts";
 

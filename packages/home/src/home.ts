@@ -2,7 +2,7 @@ import { access, constants, open, readFile, rename, writeFile } from "node:fs/pr
 import { join, resolve } from "node:path";
 import type { DeviceIdentity, PairingInvitation } from "@coppice/client";
 import { createNewerVersionError, SessionError } from "@coppice/core";
-import { describeFileError, readErrorCode } from "./error-sentence.ts";
+import { describeFileError, readErrorCode } from "./file-errors.ts";
 
 /** What a home folder holds besides its store: who this device is and which workspace it belongs to. */
 export interface Home {
