@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { EngineClient, EngineError } from "./engine-client.ts";
 import { PiSessionView } from "./pi-session-view.ts";
-import type { EngineEvent, MirrorAnswer, MirrorRunner } from "./protocol.ts";
+import type { EngineEvent, MirrorAnswer, MirrorRunner, SecretCount } from "./protocol.ts";
 import { count, describePhase, type SyncPhase } from "./sync-phase.ts";
 
 /** What one session of pi needs to be mirrored. */
@@ -11,8 +11,8 @@ export interface SessionSyncOptions {
   /** Of the event that started the session; good until its shutdown. */
   readonly ctx: ExtensionContext;
   readonly homeFolder: string;
-  /** The user does not want a session with likely secrets in it shared. */
-  readonly onDeclined: () => Promise<void>;
+  /** The user does not want the session shared, after all. */
+  readonly onDeclined: () => void;
 }
 
 /** How often pi's memory is looked at beside its events, in ms: some appends have no event of their own. */
@@ -99,6 +99,11 @@ export class SessionSync {
     await engine?.close(savingWaitMs);
   }
 
+  /** Nothing is begun, and why. */
+  refuse(why: string): void {
+    this.#set({ kind: "off", why });
+  }
+
   /** Looks at what pi has done; called on every event that may follow an append. */
   tick(): void {
     if (this.#phase.kind === "waiting") {
@@ -133,7 +138,11 @@ export class SessionSync {
    */
   async end(): Promise<void> {
     const engine = this.#engine;
-    if (engine === undefined || this.#timer === undefined) return this.turnOff({ kind: "off" });
+    if (engine === undefined || this.#timer === undefined) {
+      this.#stopTimers();
+      await engine?.close(relayWaitMs);
+      return;
+    }
     this.tick();
     this.#stopTimers();
     const saving = this.#save(engine).catch((error: unknown) => this.#tellOnStderr(error));
@@ -170,6 +179,7 @@ export class SessionSync {
     const { ctx } = this.#options;
     const sessionId = ctx.sessionManager.getSessionId();
     const engine = this.engine;
+    if (!(await this.#askConsent(run, engine, file))) return;
     const { ids, leafId } = this.#view.takeAll();
     const answer = await engine.request("mirror", { sessionId, file, cwd: ctx.cwd, ids, leafId });
     if (run !== this.#run) return;
@@ -180,6 +190,39 @@ export class SessionSync {
     // Whatever has changed since, and in any case where pi stands: the workspace follows.
     const change = this.#view.takeChange();
     this.#look(change?.newIds ?? [], ctx.sessionManager.getLeafId());
+  }
+
+  /**
+   * Before a session is shared for the first time its owner hears of likely secrets in it. True: go on; otherwise the
+   * phase says why not.
+   */
+  async #askConsent(run: number, engine: EngineClient, file: string): Promise<boolean> {
+    const { ctx, onDeclined } = this.#options;
+    const { isKnown, secrets } = await engine.request("inspect", {
+      sessionId: ctx.sessionManager.getSessionId(),
+      file,
+    });
+    if (run !== this.#run) return false;
+    if (isKnown || secrets.length === 0) return true;
+    const found = describeSecrets(secrets);
+    if (!ctx.hasUI) {
+      // Nobody can be asked, so nothing is shared; that it is not must not stay unsaid either.
+      process.stderr.write(`coppice: not shared: ${found}. Open the session in pi and type /coppice on to decide.\n`);
+      this.#set({ kind: "off", why: `${found}; /coppice on asks again` });
+      return false;
+    }
+    this.#set({ kind: "asking" });
+    const share = "Share it";
+    const answer = await ctx.ui.select(`Coppice: ${found} in this session. Share it with your devices?`, [
+      share,
+      "Keep this session here",
+    ]);
+    if (run !== this.#run) return false;
+    if (answer === share) return true;
+    onDeclined();
+    this.#run += 1;
+    this.#set({ kind: "off", why: `${found}, and you chose to keep it here` });
+    return false;
   }
 
   /** A device that had moved and written nothing since stands elsewhere than at the end of the file. */
@@ -302,6 +345,12 @@ export class SessionSync {
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(`coppice: not everything is saved: ${reason}. It follows when pi opens this session again.\n`);
   }
+}
+
+function describeSecrets(secrets: readonly SecretCount[]): string {
+  const total = secrets.reduce((sum, secret) => sum + secret.count, 0);
+  const kinds = secrets.map((secret) => (secret.count === 1 ? secret.kind : `${secret.kind} (${secret.count})`));
+  return `${count(total, "likely secret", "likely secrets")}: ${kinds.join(", ")}`;
 }
 
 function describeRunners(runners: readonly MirrorRunner[]): string {

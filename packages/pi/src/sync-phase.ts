@@ -9,6 +9,8 @@ export type SyncPhase =
   /** On, and pi has not written its file yet. */
   | { readonly kind: "waiting" }
   | { readonly kind: "starting" }
+  /** The user is asked whether the session may be shared. */
+  | { readonly kind: "asking" }
   /** The session is taken in for the first time. */
   | { readonly kind: "importing"; readonly entries: number }
   | { readonly kind: "mirroring"; readonly status?: MirrorStatus }
@@ -29,6 +31,8 @@ function describe(phase: SyncPhase): string {
       return "on · nothing to share yet";
     case "starting":
       return "starting";
+    case "asking":
+      return "not shared yet · waiting for your answer";
     case "importing":
       return `taking in · ${count(phase.entries, "entry", "entries")}`;
     case "failed":
