@@ -30,17 +30,18 @@ export interface CallProcess<Methods extends Calls<Methods>> {
 
 /**
  * Starts one of this folder's programs, as built. `onNotice` gets what it sends beside its answers; what a process that
- * is killed had sent before arrives all the same. `flags` are for Node.
+ * is killed had sent before arrives all the same. `flags` are for Node, which is this one unless `execPath` names another.
  */
 export function startCallProcess<Methods extends Calls<Methods>>(
   program: string,
   onNotice: (notice: unknown) => void = () => undefined,
   flags: readonly string[] = [],
+  execPath: string = process.execPath,
 ): CallProcess<Methods> {
   // Children run the built code; this file may itself run from source, so the path is spelt from the package root.
   const path = fileURLToPath(new URL(`../dist/${program}.js`, import.meta.url));
   // No flags of the test runner: its import conditions would make the child look for source.
-  const child = fork(path, [], { execArgv: [...flags], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(path, [], { execPath, execArgv: [...flags], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
   let calls = 0;
   child.on("message", (message: CallResponse | { notice: string }) => {

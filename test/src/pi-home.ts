@@ -59,7 +59,7 @@ export async function createPiHome(folder: string): Promise<PiHome> {
 }
 
 /** Every request of this home's pis to their model, oldest first. */
-export async function readModelRequests({ requestsPath }: PiHome): Promise<ModelRequest[]> {
+export async function readModelRequests({ requestsPath }: Pick<PiHome, "requestsPath">): Promise<ModelRequest[]> {
   const text = await readFile(requestsPath, "utf8");
   return text
     .split("\n")
