@@ -9,6 +9,7 @@ import { runPiPrint } from "../src/pi-process.ts";
 import { describePi } from "./describe-pi.ts";
 import {
   coppiceExtension,
+  isLive,
   readEntries,
   readPiFile,
   type SharedPis,
@@ -27,7 +28,6 @@ beforeEach(async () => {
 });
 afterEach(() => pis.close());
 
-const isLive = (text: string | undefined): boolean => /^coppice: live · \d devices? · 0 waiting$/.test(text ?? "");
 const isCoppiceStatus = (record: PiRecord): boolean => record.method === "setStatus" && record.statusKey === "coppice";
 
 describePi("what pi writes, while it is shared", () => {

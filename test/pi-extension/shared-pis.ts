@@ -12,7 +12,10 @@ export const coppiceExtension: string = fileURLToPath(new URL("../../packages/pi
 
 /** A relay and devices with pi on them; each its own folders. */
 export interface SharedPis {
+  /** The one that runs, or ran last. */
   readonly relay: RelayProcess;
+  /** Starts the relay again, on its folder and port. */
+  restartRelay(): Promise<void>;
   /** Makes a device of the workspace; the first one makes the workspace. */
   addDevice(name: string): Promise<PiHome>;
   /** Starts pi with the extension on a device. */
@@ -24,11 +27,16 @@ export interface SharedPis {
 /** Starts a relay on an empty folder. */
 export async function startSharedPis(): Promise<SharedPis> {
   const folder = await mkdtemp(join(tmpdir(), "coppice-pis-"));
-  const relay = await startRelayProcess(join(folder, "relay"));
+  let relay = await startRelayProcess(join(folder, "relay"));
   const running: PiProcess[] = [];
   let link: string | undefined;
   return {
-    relay,
+    get relay() {
+      return relay;
+    },
+    async restartRelay() {
+      relay = await startRelayProcess(relay.dataDir, relay.port);
+    },
     async addDevice(name) {
       const home = await createPiHome(join(folder, name));
       await runCommandWell(["init", link ?? relay.url, "--name", name, "--home", home.coppiceHome]);
@@ -68,3 +76,13 @@ export async function readPiFile({ sessionDir }: PiHome): Promise<{ header: PiRe
 
 /** Without the records of moves, which no file of pi has. */
 export const withoutMoves = (entries: readonly JsonLine[]): JsonLine[] => entries.filter(({ type }) => type !== "leaf");
+
+/** Everything is at the relay. */
+export const isLive = (text: string | undefined): boolean =>
+  /^coppice: live · \d devices? · 0 waiting$/.test(text ?? "");
+
+/** The text of the first message to the user that passes, from a position of pi's records on. */
+export async function waitForNotice(pi: PiProcess, passes: (text: string) => boolean, from = 0): Promise<string> {
+  const isNotice = ({ method, message }: PiRecord): boolean => method === "notify" && passes(message);
+  return (await pi.waitFor("a message", isNotice, from)).message;
+}

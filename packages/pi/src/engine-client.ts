@@ -7,6 +7,8 @@ export interface EngineClientOptions extends EngineStart {
   readonly onEvent: (event: EngineEvent) => void;
   /** The worker has ended by itself, and why. The next request starts another one. Unanswered requests reject. */
   readonly onCrash: (reason: string) => void;
+  /** The worker's program. Default: the engine, as it is built. */
+  readonly workerFile?: URL;
 }
 
 /** What a request rejects with: the engine's own failure (`code` as in `SessionError`), or `engine_gone`. */
@@ -118,10 +120,10 @@ export class EngineClient {
 
   #getWorker(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    const { homeFolder } = this.#options;
+    const { homeFolder, workerFile = new URL("./engine-worker.js", import.meta.url) } = this.#options;
     const workerData: EngineStart = { homeFolder };
     // What a worker prints would stand in the middle of pi's screen, or of the answer that another program reads.
-    const worker = new Worker(new URL("./engine-worker.js", import.meta.url), {
+    const worker = new Worker(workerFile, {
       workerData,
       stdout: true,
       stderr: true,

@@ -35,8 +35,8 @@ export class SessionFileTail {
   }
 
   /**
-   * The entries that are new. Nothing for a file that is not there, or whose header line is not whole yet; rejects as
-   * `readSessionFile` for one that is no session, and `storage` when it cannot be read.
+   * The entries that are new. Nothing for a file that is not there, or that has no whole header line yet; rejects as
+   * `readSessionFile` and the file system do.
    */
   async *readNew(): AsyncGenerator<TailEntry, void, void> {
     const handle = await openIfThere(this.#path);

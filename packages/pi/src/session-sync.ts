@@ -75,9 +75,10 @@ export class SessionSync {
     this.#options.ctx.ui.setStatus(statusKey, describePhase(this.#phase));
   }
 
-  /** Mirrors from now on; nothing when it does already. */
+  /** Mirrors from now on, or tries again at once where it failed; nothing when it does already. */
   turnOn(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined && this.#phase.kind !== "failed") return;
+    this.#stopTimers();
     if (this.#options.ctx.sessionManager.getSessionFile() === undefined) {
       this.#set({ kind: "off", why: "pi keeps this session in memory only" });
       return;
