@@ -2,6 +2,7 @@ import type { Workspace } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { describeMirror } from "./mirror-status.ts";
 import { MirroredSession } from "./mirrored-session.ts";
+import { findSession, openSession } from "./open-session.ts";
 import { type OpenedPiHome, openPiHome, readGitHints } from "./pi-home.ts";
 import type {
   DevicesAnswer,
@@ -42,6 +43,8 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
     },
     devices: ({ sessionId }) => engine.listDevices(sessionId),
     sessions: async () => listSessions((await engine.openHome()).workspace),
+    find: async ({ reference }) => findSession(await engine.openHome(), reference),
+    open: async (given) => openSession(await engine.openHome(), given),
     close: async () => {
       await engine.close();
       return undefined;

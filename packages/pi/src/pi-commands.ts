@@ -1,7 +1,8 @@
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { completeCommand, describeCommands, parseCommand, type TypedCommand } from "./command-words.ts";
 import type { PiCoppice } from "./pi-coppice.ts";
-import type { ListedDevice } from "./protocol.ts";
+import type { ListedDevice, ListedSession, OpenAnswer } from "./protocol.ts";
+import { count } from "./sync-phase.ts";
 
 /** Registers `/coppice` with everything that can follow it. `find`: what there is of the session that pi runs now. */
 export function registerCommands(pi: ExtensionAPI, find: () => PiCoppice | undefined): void {
@@ -49,11 +50,60 @@ async function runCommand(
       const { devices } = await coppice.listDevices();
       return say(devices.map(describeDevice).join("\n"));
     }
+    case "open":
+      return openSession(coppice, argument, ctx);
     case "help":
       return say(describeCommands());
     default:
       throw new Error(`/coppice ${words} ${argument} is not there yet.`);
   }
+}
+
+async function openSession(coppice: PiCoppice, reference: string, ctx: ExtensionCommandContext): Promise<void> {
+  const chosen = reference === "" ? await chooseSession(coppice, ctx) : reference;
+  if (chosen === undefined) return;
+  await ctx.waitForIdle();
+  try {
+    await openFile(await coppice.prepareOpen(chosen), coppice, ctx);
+  } catch (error) {
+    // pi stays where it is.
+    coppice.start();
+    throw error;
+  }
+}
+
+async function openFile(
+  { file, movedOn, warnings }: OpenAnswer,
+  coppice: PiCoppice,
+  ctx: ExtensionCommandContext,
+): Promise<void> {
+  const said =
+    movedOn && `Coppice: past ${count(movedOn.entries, "entry", "entries")} of ${movedOn.deviceNames.join(", ")}.`;
+  const { cancelled } = await ctx.switchSession(file, {
+    // The session of before is gone, and with it everything that belonged to it.
+    withSession: async (opened) => {
+      for (const warning of warnings) opened.ui.notify(`Coppice: ${warning}`, "warning");
+      if (said !== undefined) opened.ui.notify(said, "info");
+    },
+  });
+  // Another extension keeps pi where it is: on as before.
+  if (cancelled) coppice.start();
+}
+
+async function chooseSession(coppice: PiCoppice, ctx: ExtensionCommandContext): Promise<string | undefined> {
+  const sessions = await coppice.listSessions();
+  if (sessions.length === 0) throw new Error("there is no session in the workspace yet.");
+  if (!ctx.hasUI) throw new Error("say which session: /coppice open SESSION.");
+  const byTitle = new Map(sessions.map((session) => [describeSession(session), session.id]));
+  const title = await ctx.ui.select("Coppice: which session?", [...byTitle.keys()]);
+  return title === undefined ? undefined : byTitle.get(title);
+}
+
+/** Ids are in every line, so that no two are equal. */
+function describeSession({ id, name, createdAt, lastActivityAt }: ListedSession): string {
+  const at = lastActivityAt === undefined ? createdAt : new Date(lastActivityAt).toISOString();
+  const shownDigits = 12;
+  return `${name ?? "(no name)"} · ${at.slice(0, "2026-01-01T00:00".length).replace("T", " ")} · ${id.slice(-shownDigits)}`;
 }
 
 function describeDevice({ name, isThis, isPresent, isRunning }: ListedDevice): string {

@@ -1,7 +1,7 @@
 import { OpenMarks, type SwitchState, SyncSwitches } from "@coppice/home";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { EngineClient } from "./engine-client.ts";
-import type { DevicesAnswer } from "./protocol.ts";
+import type { DevicesAnswer, ListedSession, OpenAnswer } from "./protocol.ts";
 import { SessionSync } from "./session-sync.ts";
 import { describePhase } from "./sync-phase.ts";
 
@@ -15,6 +15,7 @@ export class PiCoppice {
   readonly sync: SessionSync;
   #isPaused = false;
   #hasMark = false;
+  #isEnded = false;
 
   constructor(pi: ExtensionAPI, ctx: ExtensionContext, homeFolder: string) {
     this.#ctx = ctx;
@@ -31,6 +32,7 @@ export class PiCoppice {
 
   /** pi has opened the session: it is shared from now on when a switch says so. */
   start(): void {
+    if (this.#isEnded) return;
     try {
       if (this.#readSwitch().sync) this.#turnOn();
       else this.sync.show();
@@ -44,6 +46,7 @@ export class PiCoppice {
 
   /** pi leaves the session. Settles when everything is saved, within a bounded time. */
   async end(): Promise<void> {
+    this.#isEnded = true;
     try {
       await this.sync.end();
     } finally {
@@ -110,10 +113,40 @@ export class PiCoppice {
   }
 
   /** The devices of the workspace. Opens it for the moment when nothing is shared. Rejects as the engine does. */
-  async listDevices(): Promise<DevicesAnswer> {
-    if (this.sync.phase.kind === "mirroring")
-      return this.sync.engine.request("devices", { sessionId: this.#sessionId });
-    return this.#withEngine((engine) => engine.request("devices", {}));
+  listDevices(): Promise<DevicesAnswer> {
+    return this.#ask((engine) => engine.request("devices", { sessionId: this.#sessionId }));
+  }
+
+  /** The sessions of the workspace, the one with the newest activity first. Rejects as the engine does. */
+  listSessions(): Promise<readonly ListedSession[]> {
+    return this.#ask((engine) => engine.request("sessions", {}));
+  }
+
+  /**
+   * Has a session brought into a file for pi, and switches it on. The one that pi runs is saved and left first: it must
+   * be opened again afterwards, or `start` called. Rejects as the engine does.
+   */
+  async prepareOpen(reference: string): Promise<OpenAnswer> {
+    const { sessionManager, cwd } = this.#ctx;
+    const file = sessionManager.getSessionFile();
+    const sessionId = await this.#ask((engine) => engine.request("find", { reference }));
+    const isThis = sessionId === this.#sessionId && file !== undefined;
+    // What is appended to the file below is no other process's work, and this pi's old place must not be taken again.
+    if (isThis) await this.sync.end(false);
+    const answer = await this.#ask((engine) =>
+      engine.request("open", {
+        sessionId,
+        cwd,
+        sessionsFolder: sessionManager.getSessionDir(),
+        ...(isThis ? { file } : {}),
+      }),
+    );
+    this.#switches.setSession(sessionId, true);
+    return answer;
+  }
+
+  #ask<Value>(use: (engine: EngineClient) => Promise<Value>): Promise<Value> {
+    return this.sync.phase.kind === "mirroring" ? use(this.sync.engine) : this.#withEngine(use);
   }
 
   async #withEngine<Value>(use: (engine: EngineClient) => Promise<Value>): Promise<Value> {

@@ -28,6 +28,10 @@ export interface EngineRequests {
   devices: { given: { readonly sessionId?: string }; answer: DevicesAnswer };
   /** The sessions of the workspace, the one with the newest activity first. */
   sessions: { given: Record<never, never>; answer: readonly ListedSession[] };
+  /** The id of the session that a text names: an id, a name, or a start or end of an id that no other has. */
+  find: { given: { readonly reference: string }; answer: string };
+  /** Brings a session of the workspace into a file of pi. */
+  open: { given: OpenRequest; answer: OpenAnswer };
   /** Closes store and sockets; the worker ends by itself afterwards. */
   close: { given: Record<never, never>; answer: undefined };
 }
@@ -74,6 +78,27 @@ export interface ListedSession {
   /** When something last came into it, in ms since 1970; absent: nobody has said. */
   readonly lastActivityAt?: number;
   readonly gitRemote?: string;
+}
+
+/** A session that is to be opened in pi. */
+export interface OpenRequest {
+  readonly sessionId: string;
+  /** The folder pi is to work in. */
+  readonly cwd: string;
+  /** Where pi keeps the sessions of that folder. */
+  readonly sessionsFolder: string;
+  /** The file pi has of it already; absent: it is looked for. */
+  readonly file?: string;
+}
+
+/** A session that pi can open. */
+export interface OpenAnswer {
+  /** Absolute path. */
+  readonly file: string;
+  /** Work of others that this device was moved past. */
+  readonly movedOn?: { readonly entries: number; readonly deviceNames: readonly string[] };
+  /** One sentence each: the folder holds other code than the session was about. */
+  readonly warnings: readonly string[];
 }
 
 /** A session that is to be mirrored. */

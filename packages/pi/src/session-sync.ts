@@ -135,9 +135,9 @@ export class SessionSync {
 
   /**
    * pi ends, or leaves the session. Settles when everything is on disk and, as far as the relay can be reached, there
-   * too; within a bounded time.
+   * too; within a bounded time. `keepsPlace`: the next pi on the file goes on where this one stands (default).
    */
-  async end(): Promise<void> {
+  async end(keepsPlace: boolean = true): Promise<void> {
     const engine = this.#engine;
     if (engine === undefined || this.#timer === undefined) {
       this.#stopTimers();
@@ -146,20 +146,23 @@ export class SessionSync {
     }
     this.tick();
     this.#stopTimers();
-    const saving = this.#save(engine).catch((error: unknown) => this.#tellOnStderr(error));
+    const saving = this.#save(engine, keepsPlace).catch((error: unknown) => this.#tellOnStderr(error));
     await engine.holdFor(within(saving, savingWaitMs));
     this.#run += 1;
+    this.#engine = undefined;
+    this.#phase = { kind: "off" };
     await engine.close(relayWaitMs);
   }
 
-  async #save(engine: EngineClient): Promise<void> {
+  async #save(engine: EngineClient, keepsPlace: boolean): Promise<void> {
     await this.#beginning;
     if (this.#phase.kind !== "mirroring") return;
     const { pi, ctx } = this.#options;
     const { sessionManager } = ctx;
     const leafId = sessionManager.getLeafId();
     // The next pi goes on at the last line of the file. A move alone writes none.
-    if (leafId !== null && sessionManager.getEntries().at(-1)?.id !== leafId) pi.appendEntry(leafMarkerType);
+    if (keepsPlace && leafId !== null && sessionManager.getEntries().at(-1)?.id !== leafId)
+      pi.appendEntry(leafMarkerType);
     const change = this.#view.takeChange();
     if (change !== undefined) this.#look(change.newIds, change.leafId);
     this.#isRunning = false;
