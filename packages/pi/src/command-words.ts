@@ -43,11 +43,14 @@ export function parseCommand(text: string): TypedCommand | undefined {
   return undefined;
 }
 
-/** What can follow what was typed so far, as pi's editor completes it; null: nothing. */
+/**
+ * What can follow what was typed so far, as pi's editor completes it; null: nothing, or it is a command as it stands: while
+ * pi shows a choice, Enter takes from it instead of running what was typed.
+ */
 export function completeCommand(prefix: string): { value: string; label: string; description: string }[] | null {
   const typed = prefix.trimStart().replace(/\s+/g, " ");
   const fitting = commandWords.filter(({ words }) => words !== "" && words.startsWith(typed));
-  if (fitting.length === 0) return null;
+  if (fitting.length === 0 || fitting.some(({ words }) => words === typed)) return null;
   return fitting.map(({ words, summary }) => ({ value: words, label: words, description: summary }));
 }
 

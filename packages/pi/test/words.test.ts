@@ -18,10 +18,6 @@ describe("the status line", () => {
     [{ kind: "importing", entries: 1 }, "coppice: taking in · 1 entry"],
     [{ kind: "mirroring" }, "coppice: starting"],
     [mirroring({ devices: 2 }), "coppice: live · 2 devices · 0 waiting"],
-    [
-      mirroring({ devices: 2, runners: [{ replicaId: "r", deviceName: "laptop", sameDevice: false }] }),
-      "coppice: live · 2 devices · 0 waiting · an agent runs on laptop",
-    ],
     [mirroring({ waiting: 3, reason: "too large" }), "coppice: too large · 3 waiting"],
     [mirroring({ relay: "offline", waiting: 3 }), "coppice: offline · 3 waiting"],
     [mirroring({ relay: "connecting" }), "coppice: connecting · 0 waiting"],
@@ -57,6 +53,8 @@ describe("/coppice", () => {
     expect(completeCommand("o")?.map(({ value }) => value)).toEqual(["on", "on project", "off", "off project", "open"]);
     expect(completeCommand("on ")?.map(({ value }) => value)).toEqual(["on project"]);
     expect(completeCommand("x")).toBeNull();
+    // Enter runs what is whole, instead of choosing it first.
+    expect(completeCommand("on")).toBeNull();
     const help = describeCommands().split("\n");
     expect(help).toHaveLength((completeCommand("")?.length ?? 0) + 1);
     expect(help).toContainEqual(expect.stringMatching(/^\/coppice open \[SESSION\] {2,}go on/));
