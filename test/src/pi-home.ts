@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -43,8 +43,8 @@ export interface ModelRequest {
 
 const testExtension = fileURLToPath(new URL("../fixtures/pi-test-extension.mjs", import.meta.url));
 
-/** Makes the folders of a device below `folder`. */
-export async function createPiHome(folder: string): Promise<PiHome> {
+/** Makes the folders of a device below `folder`, with these settings of pi's. */
+export async function createPiHome(folder: string, settings: object = {}): Promise<PiHome> {
   const home: PiHome = {
     folder,
     home: join(folder, "home"),
@@ -55,6 +55,7 @@ export async function createPiHome(folder: string): Promise<PiHome> {
     requestsPath: join(folder, "requests.jsonl"),
   };
   for (const path of [home.home, home.agentDir, home.sessionDir, home.cwd]) await mkdir(path, { recursive: true });
+  await writeFile(join(home.agentDir, "settings.json"), JSON.stringify(settings));
   return home;
 }
 
