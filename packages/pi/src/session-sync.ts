@@ -20,7 +20,7 @@ const lookIntervalMs = 250;
 /** What a pi that ends waits for the relay at most, in ms, and only when it can be reached. */
 const relayWaitMs = 2_000;
 /** What a pi that ends waits for its own disk at most, in ms. What is not through by then follows on the next start. */
-const savingWaitMs = 10_000;
+const savingWaitMs = 5_000;
 const firstRetryMs = 1_000;
 const longestRetryMs = 30_000;
 /** These stay what they are until a person does something. */
@@ -139,8 +139,11 @@ export class SessionSync {
    */
   async end(keepsPlace: boolean = true): Promise<void> {
     const engine = this.#engine;
-    if (engine === undefined || this.#timer === undefined) {
+    // Nobody can answer any more, and without an answer nothing is shared.
+    const isAsking = this.#phase.kind === "asking";
+    if (engine === undefined || this.#timer === undefined || isAsking) {
       this.#stopTimers();
+      this.#run += 1;
       await engine?.close(relayWaitMs);
       return;
     }
