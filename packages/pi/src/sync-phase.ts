@@ -42,7 +42,13 @@ function describe(phase: SyncPhase): string {
   }
 }
 
-function describeStatus({ relay, reason, waiting, devices }: MirrorStatus): string {
+function describeStatus(status: MirrorStatus): string {
+  const [runner] = status.runners;
+  if (runner === undefined) return describeRelay(status);
+  return `${describeRelay(status)} · an agent runs on ${runner.sameDevice ? "this device" : runner.deviceName}`;
+}
+
+function describeRelay({ relay, reason, waiting, devices }: MirrorStatus): string {
   const left = `${waiting} waiting`;
   switch (relay) {
     case "live":

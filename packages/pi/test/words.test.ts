@@ -18,6 +18,10 @@ describe("the status line", () => {
     [{ kind: "importing", entries: 1 }, "coppice: taking in · 1 entry"],
     [{ kind: "mirroring" }, "coppice: starting"],
     [mirroring({ devices: 2 }), "coppice: live · 2 devices · 0 waiting"],
+    [
+      mirroring({ devices: 2, runners: [{ replicaId: "r", deviceName: "laptop", sameDevice: false }] }),
+      "coppice: live · 2 devices · 0 waiting · an agent runs on laptop",
+    ],
     [mirroring({ waiting: 3, reason: "too large" }), "coppice: too large · 3 waiting"],
     [mirroring({ relay: "offline", waiting: 3 }), "coppice: offline · 3 waiting"],
     [mirroring({ relay: "connecting" }), "coppice: connecting · 0 waiting"],
