@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Workspace } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { describeMirror } from "./mirror-status.ts";
@@ -17,6 +18,9 @@ import type {
   MirrorBegin,
 } from "./protocol.ts";
 
+/** How long the engine works on something long, and then pauses, while pi runs an agent, in ms. */
+const workPieceMs = 15;
+const workPauseMs = 60;
 /** A status is told at most this often, in ms. */
 const statusIntervalMs = 100;
 
@@ -33,7 +37,7 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
     },
     takeForeign: ({ sessionId, ids }) => engine.require(sessionId).takeForeign(ids),
     setRunning: async ({ sessionId, isRunning }) => {
-      engine.require(sessionId).session.setRunning(isRunning);
+      engine.setRunning(sessionId, isRunning);
       return undefined;
     },
     flush: ({ sessionId, relayWaitMs }) => engine.flush(sessionId, relayWaitMs),
@@ -57,6 +61,8 @@ class Engine {
   readonly #start: EngineStart;
   readonly #emit: (event: EngineEvent) => void;
   readonly #mirrored = new Map<string, Mirrored>();
+  /** Sessions on which pi runs an agent. */
+  readonly #runningIds = new Set<string>();
   #home: Promise<OpenedPiHome> | undefined;
   #isClosed = false;
 
@@ -75,6 +81,13 @@ class Engine {
       this.#home = undefined;
       throw error;
     }
+  }
+
+  /** Says whether an agent runs on a session, which may still be on its way in. */
+  setRunning(sessionId: string, isRunning: boolean): void {
+    if (isRunning) this.#runningIds.add(sessionId);
+    else this.#runningIds.delete(sessionId);
+    this.#mirrored.get(sessionId)?.session.session.setRunning(isRunning);
   }
 
   /** The mirrored session of an id; throws `not_found`. */
@@ -107,6 +120,7 @@ class Engine {
       workspace,
       begin,
       git,
+      rest: createRest(() => this.#runningIds.size > 0),
       onProgress: (entries) => this.#emit({ type: "progress", sessionId, entries }),
       onUnknownLines: (ids) => this.#emit({ type: "unknownLines", sessionId, ids }),
       onError: (error) => this.#emit({ type: "problem", sessionId, reason: toReason(error) }),
@@ -162,6 +176,16 @@ function listSessions(workspace: Workspace): ListedSession[] {
       ...(gitRemote === undefined ? {} : { gitRemote }),
     }))
     .sort((left, right) => time(right) - time(left));
+}
+
+/** While an agent runs, long work is done in short pieces with pauses between them: a prompt is not to be delayed. */
+function createRest(isBusy: () => boolean): () => Promise<void> {
+  let beganMs = performance.now();
+  return async () => {
+    if (!isBusy() || performance.now() - beganMs < workPieceMs) return;
+    await sleep(workPauseMs);
+    beganMs = performance.now();
+  };
 }
 
 interface Mirrored {

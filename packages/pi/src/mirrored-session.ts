@@ -9,6 +9,8 @@ export interface MirroredSessionOptions {
   readonly begin: MirrorBegin;
   /** Hints of the folder, when it is in a repository. */
   readonly git: { readonly gitRemote?: string; readonly gitCommit?: string };
+  /** Called between two lines of a first import: it waits as long as pi needs the machine for itself. */
+  readonly rest: () => Promise<void>;
   /** Entries of a first import that are through. */
   readonly onProgress: (entries: number) => void;
   /** Lines that have stood in the file for `foreignGraceMs` and that neither pi's memory nor the workspace has. */
@@ -230,7 +232,7 @@ async function openKnown(workspace: Workspace, sessionId: string): Promise<Share
 }
 
 async function importFile(
-  { workspace, begin, onProgress }: MirroredSessionOptions,
+  { workspace, begin, onProgress, rest }: MirroredSessionOptions,
   tail: SessionFileTail,
 ): Promise<{ session: SharedSession; written: number }> {
   const entries = tail.readNew();
@@ -239,7 +241,10 @@ async function importFile(
   if (headerJson === undefined) throw new SessionError("not_found", `There is no session in ${begin.file} yet.`);
   const lines = async function* (): AsyncGenerator<string> {
     if (!first.done) yield first.value.json;
-    for await (const { json } of entries) yield json;
+    for await (const { json } of entries) {
+      await rest();
+      yield json;
+    }
   };
   const { session, written } = await workspace.importSession(
     { headerJson, lines: lines() },

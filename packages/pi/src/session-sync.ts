@@ -113,8 +113,8 @@ export class SessionSync {
       if (file !== undefined && existsSync(file)) this.#begin(file);
       return;
     }
-    if (this.#phase.kind !== "mirroring") return;
     if (this.#isRunning && this.#options.ctx.isIdle()) this.setRunning(false);
+    if (this.#phase.kind !== "mirroring") return;
     const change = this.#view.takeChange();
     if (change !== undefined) this.#look(change.newIds, change.leafId);
   }
@@ -122,7 +122,8 @@ export class SessionSync {
   /** An agent runs here, or has ended. */
   setRunning(isRunning: boolean): void {
     this.#isRunning = isRunning;
-    if (this.#phase.kind === "mirroring") this.#tellRunning();
+    // Also while the session is taken in: that gives way to an agent.
+    if (["starting", "importing", "mirroring"].includes(this.#phase.kind)) this.#tellRunning();
   }
 
   /** Warns, once for each run, of an agent that runs on the same line elsewhere: two of them would split the session. */
