@@ -12,6 +12,8 @@ const faults = [
   ...["F40", "F41", "F42", "F44", "F45", "F46", "F48", "F50", "F51", "F52", "F53"],
   ...["F54", "F55", "F56", "F58", "F60", "F59", "F66", "F79", "F80", "F81", "F83", "F88", "F90"],
   ...["F69", "F71", "F72", "F73", "F77", "F78"],
+  // Those of pi's own session files.
+  ...["F97", "F100"],
 ];
 
 describe("faults of other software of this kind", () => {
