@@ -1,4 +1,4 @@
-import { parseEntryJson, type RefusedLine } from "@coppice/core";
+import { LineMatcher, parseEntryJson, type RefusedLine } from "@coppice/core";
 import type { OpenedSession } from "./shared-session.ts";
 import type { ImportOptions, ImportResult, ImportSource } from "./workspace-types.ts";
 
@@ -16,11 +16,13 @@ export async function importInto(
   if (isNewHere) await session.create(source.headerJson);
   const leafBefore = session.storage.getReplicaLeaf();
   const refused: RefusedLine[] = [];
+  const matcher = new LineMatcher(session.storage);
   let lastLine: string | undefined;
   const readLines = async function* (): AsyncGenerator<string> {
     for await (const line of source.lines) {
-      lastLine = line;
-      yield line;
+      // The text that is here already counts as known, so that every line is counted.
+      lastLine = await matcher.match(line);
+      yield lastLine;
     }
   };
   const { written, known, isComplete } = await session.storage.appendBatch(readLines(), {

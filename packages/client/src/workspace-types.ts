@@ -172,7 +172,7 @@ export interface ImportResult {
   readonly session: SharedSession;
   /** Entries written now. */
   readonly written: number;
-  /** Entries that were there already, byte for byte. */
+  /** Entries that were there already, byte for byte or, of a file that pi has migrated, under another id. */
   readonly known: number;
   /** Lines left out because they cannot be entries of a session, in file order. */
   readonly refused: readonly RefusedLine[];

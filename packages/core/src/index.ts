@@ -53,6 +53,8 @@ export { entryToRecord, jsonToRecord } from "./entry-record.ts";
 export type { InMemorySessionStorageOptions } from "./in-memory-session-storage.ts";
 export { InMemorySessionStorage } from "./in-memory-session-storage.ts";
 export { insertAt } from "./insert-at.ts";
+export type { MatchableEntries } from "./line-matcher.ts";
+export { LineMatcher } from "./line-matcher.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";
