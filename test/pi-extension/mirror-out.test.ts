@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { runCommandJson, runCommandWell, startCommand } from "../src/command-process.ts";
@@ -125,5 +125,39 @@ describePi("what pi writes, while it is shared", () => {
     expect(await next.stop()).toBe(0);
     const { entries } = await readPiFile(laptop);
     expect(withoutMoves(await readEntries(phone, header.id))).toEqual(entries);
+  });
+
+  it("[EX9] a session of an old format that was imported before stands there once, when pi has migrated its file and goes on in it", async () => {
+    const file = join(laptop.sessionDir, "old.jsonl");
+    const old = await readFile(new URL("../fixtures/version-1.jsonl", import.meta.url), "utf8");
+    // pi opens no session whose folder is not there.
+    await writeFile(file, old.replace("/home/maya/work/harbor-shop", laptop.cwd));
+    await runCommandWell(["import", file, "--home", laptop.coppiceHome]);
+    const { sessions } = await runCommandJson(["sessions", "--home", laptop.coppiceHome]);
+    const [{ id }] = sessions;
+    const imported = await readEntries(laptop, id);
+
+    const pi = await pis.start(laptop, { args: ["--session", file] });
+    await pi.prompt("/coppice on");
+    await pi.prompt("go on");
+    await pi.waitForStatus("coppice", isLive);
+    const own = await readPiFile(laptop);
+    const stored = await readEntries(laptop, id);
+    expect(withoutMoves(stored)).toHaveLength(own.entries.length);
+    expect(stored.slice(0, imported.length)).toEqual(imported);
+
+    // The way back: the file has all of it, under pi's ids.
+    const from = pi.records.length;
+    await pi.prompt(`/coppice open ${id}`);
+    await pi.waitFor("the opened session", (record) => isCoppiceStatus(record) && isLive(record.statusText), from);
+    await pi.prompt("and on");
+    await pi.waitForStatus("coppice", isLive);
+    expect(await pi.stop()).toBe(0);
+    const after = await readPiFile(laptop);
+    expect(after.entries.slice(0, own.entries.length)).toEqual(own.entries);
+    expect(after.entries.filter((entry: PiRecord) => entry.message?.role === "user")).toHaveLength(
+      imported.filter((entry) => entry.message?.role === "user").length + 2,
+    );
+    expect(withoutMoves(await readEntries(laptop, id))).toHaveLength(after.entries.length);
   });
 });

@@ -1,5 +1,5 @@
 import type { SharedSession, Workspace } from "@coppice/client";
-import { SessionError, TaskQueue } from "@coppice/core";
+import { LineMatcher, SessionError, TaskQueue } from "@coppice/core";
 import type { LookAnswer, MirrorAnswer, MirrorBegin, MirrorLook } from "./protocol.ts";
 import { SessionFileTail, type TailEntry } from "./session-file-tail.ts";
 
@@ -36,6 +36,8 @@ export class MirroredSession {
   readonly #options: MirroredSessionOptions;
   readonly #tail: SessionFileTail;
   readonly #queue = new TaskQueue();
+  /** pi gives a file of an old format new ids; entries that were imported before have others. */
+  readonly #matcher: LineMatcher;
   /** Ids of pi's memory. */
   readonly #piIds: Set<string>;
   /** What the workspace cannot take, by id: it is not tried again and again. */
@@ -51,6 +53,7 @@ export class MirroredSession {
     this.#options = options;
     this.session = session;
     this.#tail = tail;
+    this.#matcher = new LineMatcher(session.storage);
     this.#piIds = new Set(options.begin.ids);
     this.#unstoredIds = [...options.begin.ids];
     this.#checkTimer = setInterval(() => this.#checkFile(), fileCheckMs);
@@ -68,6 +71,8 @@ export class MirroredSession {
       const imported = await importFile(options, tail);
       // Where to stand is told by the first look: the file may be ahead of what was asked for.
       const mirrored = new MirroredSession(options, imported.session, tail);
+      // Some of it was here under other ids, which are found by another reading.
+      if (begin.ids.some((id) => !mirrored.#isStored(id))) tail.rewind();
       await describeFolder(options);
       return { mirrored, answer: { written: imported.written } };
     }
@@ -107,7 +112,7 @@ export class MirroredSession {
         if (line !== undefined && !this.#isStored(id)) lines.push({ id, json: line.json });
       }
       await this.#append(lines);
-      await this.#standAt(leafId);
+      if ((await this.session.storage.getLeafId()) !== leafId) await this.session.session.moveTo(leafId);
       return lines.length;
     });
   }
@@ -136,8 +141,9 @@ export class MirroredSession {
     const written = await this.#readFile();
     const ahead = this.#describeAhead();
     // What this device did last is in the file: that is where it stands. Otherwise it had moved since.
-    const hasMoved = written === 0 && ownLeafId !== begin.leafId && (ownLeafId === null || this.#piIds.has(ownLeafId));
-    return { written, ...(hasMoved ? { ownLeafId } : {}), ...(ahead === undefined ? {} : { ahead }) };
+    const piLeafId = ownLeafId === null ? null : this.#matcher.lineId(ownLeafId);
+    const hasMoved = written === 0 && piLeafId !== begin.leafId && (piLeafId === null || this.#piIds.has(piLeafId));
+    return { written, ...(hasMoved ? { ownLeafId: piLeafId } : {}), ...(ahead === undefined ? {} : { ahead }) };
   }
 
   #describeAhead(): MirrorAnswer["ahead"] {
@@ -175,10 +181,14 @@ export class MirroredSession {
   /** Appends texts; one that cannot travel is told of and must not keep the others here. */
   async #append(lines: Iterable<TailEntry> | AsyncIterable<TailEntry>): Promise<number> {
     const ids: string[] = [];
+    const matcher = this.#matcher;
     const takeTexts = async function* (): AsyncGenerator<string> {
       for await (const { id, json } of lines) {
+        const text = await matcher.match(json);
+        // It is here, under the id with which it came first.
+        if (matcher.storedId(id) !== id) continue;
         ids.push(id);
-        yield json;
+        yield text;
       }
     };
     const { written } = await this.session.storage.appendBatch(takeTexts(), {
@@ -193,11 +203,12 @@ export class MirroredSession {
   /** Stands where pi stands, once that entry is here. */
   async #standAt(leafId: string | null): Promise<void> {
     if (leafId !== null && !this.#isStored(leafId)) return;
-    if ((await this.session.storage.getLeafId()) !== leafId) await this.session.session.moveTo(leafId);
+    const storedId = leafId === null ? null : this.#matcher.storedId(leafId);
+    if ((await this.session.storage.getLeafId()) !== storedId) await this.session.session.moveTo(storedId);
   }
 
   #isStored(id: string): boolean {
-    return this.session.getAuthor(id) !== undefined;
+    return this.session.getAuthor(this.#matcher.storedId(id)) !== undefined;
   }
 
   /** Whether there is nothing to do for it any more. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { SessionError, type SessionStorage } from "@coppice/core";
+import { InMemorySessionStorage, LineMatcher, SessionError, type SessionStorage } from "@coppice/core";
 import { exportForPi, findSessionFiles, readSessionFile } from "@coppice/storage-jsonl";
 
 /** What a file for pi is made of. */
@@ -26,6 +26,7 @@ const privateFileMode = 0o600;
  */
 export async function writePiFile(storage: SessionStorage, { path, cwd, leafId }: PiFileOptions): Promise<void> {
   const present = await readPresent(path);
+  const matcher = present === undefined ? undefined : await createMatcher(storage, present, path);
   const lines: string[] = [];
   let lastId: string | undefined;
   let isHeader = true;
@@ -35,14 +36,17 @@ export async function writePiFile(storage: SessionStorage, { path, cwd, leafId }
       if (present === undefined) lines.push(`${JSON.stringify({ ...JSON.parse(line), cwd })}${newline}`);
       continue;
     }
-    const { id }: { id: string } = JSON.parse(line);
+    // As the file has it, or is to have it: pi gave the entries of an old format ids of its own.
+    const text = matcher === undefined ? line : `${await matcher.match(line.trimEnd())}${newline}`;
+    const { id }: { id: string } = JSON.parse(text);
     lastId = id;
-    if (!(present?.ids.has(id) ?? false)) lines.push(line);
+    if (!(present?.ids.has(id) ?? false)) lines.push(text);
   }
   // The place is where the file ends. What stood there already cannot be moved to its end, so that a marker goes there.
   const hasPlace =
     lastId === undefined || !(present?.ids.has(lastId) ?? false) || (lines.length === 0 && present?.lastId === lastId);
-  if (!hasPlace && leafId !== null) lines.push(`${JSON.stringify(createMarker(leafId))}${newline}`);
+  if (!hasPlace && leafId !== null)
+    lines.push(`${JSON.stringify(createMarker(matcher?.storedId(leafId) ?? leafId))}${newline}`);
   if (lines.length === 0) return;
   if (present !== undefined && !present.isTerminated) lines.unshift(newline);
   await appendDurably(path, lines.join(""), present === undefined ? "wx" : "a");
@@ -79,6 +83,20 @@ async function readPresent(path: string): Promise<PresentFile | undefined> {
     if (error instanceof SessionError && error.code === "not_found") return undefined;
     throw error;
   }
+}
+
+/** What finds the entries of a file under the ids that pi gave them; undefined when the file has the workspace's. */
+async function createMatcher(
+  storage: SessionStorage,
+  { ids }: PresentFile,
+  path: string,
+): Promise<LineMatcher | undefined> {
+  const roots = await storage.getChildren(null);
+  if (ids.size === 0 || roots.every(({ id }) => ids.has(id))) return undefined;
+  const { lines } = await readSessionFile(path);
+  const inFile = new InMemorySessionStorage();
+  await inFile.appendBatch(lines, { onRefused: () => undefined });
+  return new LineMatcher(inFile);
 }
 
 function createMarker(parentId: string): object {
