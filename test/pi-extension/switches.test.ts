@@ -2,9 +2,10 @@ import { readdir, rm } from "node:fs/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { runCommandJson, runCommandWell } from "../src/command-process.ts";
 import type { PiHome } from "../src/pi-home.ts";
-import type { PiProcess, PiRecord } from "../src/pi-process.ts";
+import { type PiProcess, type PiRecord, runPiPrint } from "../src/pi-process.ts";
 import { describePi } from "./describe-pi.ts";
 import {
+  coppiceExtension,
   isLive,
   readEntries,
   readPiFile,
@@ -136,5 +137,41 @@ describePi("what is shared", () => {
     await pi.waitForStatus("coppice", (text) => /^coppice: offline · [2-9] waiting/.test(text ?? ""));
     await pis.restartRelay();
     await pi.waitForStatus("coppice", isLive);
+  });
+});
+
+describePi("before a session is shared for the first time", () => {
+  // Put together here, so that no file of the project holds anything that looks like a secret.
+  const token = `ghp_${"a1B2c3".repeat(6)}`;
+
+  it("[EX25] its owner hears of likely secrets in it and decides; what was decided stands", async () => {
+    for (const choice of [1, 0]) {
+      const asked: PiRecord[] = [];
+      const pi = await pis.start(laptop, {}, (request) => {
+        asked.push(request);
+        return { value: request.options[choice] };
+      });
+      await pi.prompt(`use ${token}`);
+      await type(pi, "/coppice on");
+      if (choice === 0) await pi.waitForStatus("coppice", isLive);
+      else await pi.waitForStatus("coppice", (text) => asked.length > 0 && text === "coppice: off");
+      expect(asked).toMatchObject([
+        { title: expect.stringMatching(/^Coppice: 1 likely secret: github in this session/) },
+      ]);
+      expect(JSON.stringify(asked)).not.toContain(token);
+      expect(await listSessions()).toHaveLength(1 - choice);
+      if (choice === 1) expect(await type(pi, "/coppice")).toMatch(/Switched off for this session\.\n1 likely secret/);
+      expect(await pi.stop()).toBe(0);
+    }
+  });
+
+  it("[EX25] where nobody can be asked it is not shared, and pi says so beside its answer", async () => {
+    const pi = await pis.start(laptop);
+    await type(pi, "/coppice on project");
+    expect(await pi.stop()).toBe(0);
+    const printed = await runPiPrint({ home: laptop, extensions: [coppiceExtension] }, `use ${token}`);
+    expect(printed).toMatchObject({ code: 0, stdout: `re: use ${token} [1]\n` });
+    expect(printed.stderr).toMatch(/^coppice: not shared: 1 likely secret: github\. Open the session in pi/);
+    expect(await listSessions()).toEqual([]);
   });
 });

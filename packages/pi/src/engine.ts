@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Workspace } from "@coppice/client";
 import { SessionError } from "@coppice/core";
+import { readSessionFile } from "@coppice/storage-jsonl";
 import { describeMirror } from "./mirror-status.ts";
 import { MirroredSession } from "./mirrored-session.ts";
 import { findSession, openSession } from "./open-session.ts";
@@ -97,9 +98,19 @@ class Engine {
     return mirrored.session;
   }
 
-  async inspect({ sessionId }: EngineRequests["inspect"]["given"]): Promise<InspectAnswer> {
+  async inspect({ sessionId, file }: EngineRequests["inspect"]["given"]): Promise<InspectAnswer> {
     const { workspace } = await this.openHome();
-    return { isKnown: workspace.listSessions().some(({ id }) => id === sessionId), secrets: [] };
+    if (workspace.listSessions().some(({ id }) => id === sessionId)) return { isKnown: true, secrets: [] };
+    // Loaded only now: most sessions are known.
+    const { countSecrets } = await import("./secret-scan.ts");
+    const entries = readEntries(file);
+    return {
+      isKnown: false,
+      secrets: await countSecrets(
+        entries,
+        createRest(() => this.#runningIds.size > 0),
+      ),
+    };
   }
 
   async listDevices(sessionId: string | undefined): Promise<DevicesAnswer> {
@@ -176,6 +187,10 @@ function listSessions(workspace: Workspace): ListedSession[] {
       ...(gitRemote === undefined ? {} : { gitRemote }),
     }))
     .sort((left, right) => time(right) - time(left));
+}
+
+async function* readEntries(file: string): AsyncGenerator<unknown> {
+  for await (const { entry } of await readSessionFile(file)) yield entry;
 }
 
 /** While an agent runs, long work is done in short pieces with pauses between them: a prompt is not to be delayed. */
