@@ -1,4 +1,5 @@
-import { mkdir, open, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createUuidV7, SessionError } from "@coppice/core";
 import { errnoOf, toFileError } from "./file-errors.ts";
@@ -64,6 +65,31 @@ export async function createSessionFile(path: string, headerJson: string, entryJ
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw toFileError(error, path);
     throw new SessionError("storage", `${path} exists already; open it, or choose another name.`, { cause: error });
+  }
+}
+
+/**
+ * Puts a new session file in its place whole: a crash leaves all of it or nothing under its name. Settles with true when it
+ * is durable, with false when a file of that name exists. Rejects `storage` or `storage_full`.
+ */
+export async function placeSessionFile(
+  path: string,
+  headerJson: string,
+  entryJsons: Iterable<string>,
+): Promise<boolean> {
+  // Not `.jsonl`: whoever lists sessions meanwhile passes it over.
+  const draft = `${path}.${randomUUID()}.new`;
+  try {
+    await createSessionFile(draft, headerJson, entryJsons);
+    // Unlike a rename this takes nobody's place.
+    await link(draft, path);
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw toFileError(error, path);
+  } finally {
+    await rm(draft, { force: true });
   }
 }
 

@@ -3,9 +3,8 @@
  * takes the leaf from `leaf` entries, pi-coding-agent (1.x) knows none and takes the last line of the file.
  */
 import { entryToTreeNode, type SessionEntry, SessionError, type SessionStorage, SessionTree } from "@coppice/core";
-import { createHeaderJson } from "./create-session-file.ts";
 import { deriveId } from "./derived-id.ts";
-import { CURRENT_FILE_VERSION } from "./line-migration.ts";
+import { canStandLast, createLeafMarker, leaveOutLeafEntries, readExportHeader } from "./pi-lines.ts";
 
 /** What an export may be given. */
 export interface ExportForPiOptions {
@@ -14,9 +13,6 @@ export interface ExportForPiOptions {
   /** The folder the session belongs to, when its metadata names none. Default `/`. */
   readonly cwd?: string;
 }
-
-/** Type of the entry that stands for a leaf which no last line can express. pi keeps it and shows the model nothing. */
-const LEAF_MARKER_TYPE = "coppice/leaf";
 
 /**
  * The lines, each with its line break, of a file that pi-coding-agent 1.x opens at the leaf with the same context.
@@ -35,14 +31,13 @@ export async function* exportForPi(
   const kept = leaveOutLeafEntries(entries, leaf);
   const continuedIds = new Set(kept.map((entry) => entry.parentId));
   const isLast = leaf !== null && kept.at(-1)?.id === leaf.id;
-  const canBeLast =
-    leaf !== null && !continuedIds.has(leaf.id) && leaf.type !== "label" && leaf.type !== "session_info";
+  const canBeLast = leaf !== null && canStandLast(leaf, continuedIds);
   for (const entry of kept) {
     if (isLast || !canBeLast || entry.id !== leaf.id) yield* readLine(storage, entry);
   }
   if (isLast || kept.length === 0) return;
   if (canBeLast) yield* readLine(storage, leaf);
-  else yield toLine(await createLeafMarker(storage, kept, leaf));
+  else yield toLine(createLeafMarker((await storage.getMetadata()).id, kept.at(-1), leaf?.id ?? null));
 }
 
 /**
@@ -76,54 +71,8 @@ async function readForExport(storage: SessionStorage, options: ExportForPiOption
   const { leafId = await storage.getLeafId() } = options;
   const leaf = leafId === null ? null : await storage.getEntry(leafId);
   if (leaf === undefined) throw new SessionError("not_found", `Entry ${leafId} not found`);
-  const header = `${await readExportHeader(storage, options.cwd || "/")}\n`;
+  const header = `${await readExportHeader(storage, (recorded) => recorded || options.cwd || "/")}\n`;
   return { header, entries: await storage.getEntries(), leaf };
-}
-
-/** The storage's own header where it has one, so that fields Coppice does not know go along. */
-async function readExportHeader(storage: SessionStorage, defaultCwd: string): Promise<string> {
-  const metadata = await storage.getMetadata();
-  const cwd = metadata.cwd || defaultCwd;
-  const headerJson = storage.getHeaderJson?.();
-  if (headerJson === undefined) return createHeaderJson({ ...metadata, cwd });
-  const fields: Record<string, unknown> = JSON.parse(headerJson);
-  const isExportable = fields.cwd === cwd && fields.version === CURRENT_FILE_VERSION && !/[\r\n]/.test(headerJson);
-  return isExportable ? headerJson : JSON.stringify({ ...fields, version: CURRENT_FILE_VERSION, cwd });
-}
-
-/** Without the `leaf` entries, except those on the way from another entry to its root. */
-function leaveOutLeafEntries(entries: readonly SessionEntry[], leaf: SessionEntry | null): SessionEntry[] {
-  const leafEntryById = new Map(entries.filter((entry) => entry.type === "leaf").map((entry) => [entry.id, entry]));
-  const neededIds = new Set<string | null>();
-  for (const entry of entries) {
-    if (entry.type === "leaf" && entry.id !== leaf?.id) continue;
-    neededIds.add(entry.id);
-    // Ends also in a cycle: what is needed already has been followed up.
-    for (let id = entry.parentId; id !== null && !neededIds.has(id); ) {
-      const above = leafEntryById.get(id);
-      if (above === undefined) break;
-      neededIds.add(id);
-      id = above.parentId;
-    }
-  }
-  return entries.filter((entry) => neededIds.has(entry.id));
-}
-
-async function createLeafMarker(
-  storage: SessionStorage,
-  entries: readonly SessionEntry[],
-  leaf: SessionEntry | null,
-): Promise<SessionEntry> {
-  const { id: sessionId } = await storage.getMetadata();
-  const last = entries.at(-1);
-  return {
-    type: "custom",
-    // The same state gives the same entry, so that exporting and importing again and again adds nothing.
-    id: deriveId("coppice/leaf-marker/1", sessionId, last?.id ?? "", leaf?.id ?? ""),
-    parentId: leaf?.id ?? null,
-    timestamp: last?.timestamp ?? "",
-    customType: LEAF_MARKER_TYPE,
-  };
 }
 
 async function* readLine(storage: SessionStorage, entry: SessionEntry): AsyncGenerator<string, void, void> {

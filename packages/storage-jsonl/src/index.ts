@@ -21,6 +21,9 @@ export type {
   OpenJsonlSessionOptions,
 } from "./jsonl-session-storage.ts";
 export { JsonlSessionStorage } from "./jsonl-session-storage.ts";
+export { findPiFile, piFileName, piSessionPath } from "./pi-session-files.ts";
 export type { ReadSessionFileOptions, SessionFile } from "./session-file.ts";
 export { readSessionFile } from "./session-file.ts";
 export type { LineNote, SessionFileReport } from "./session-file-report.ts";
+export type { LeftOutEntry, PiFileUpdate, WriteForPiOptions } from "./write-for-pi.ts";
+export { writeForPi } from "./write-for-pi.ts";

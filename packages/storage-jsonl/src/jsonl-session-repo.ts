@@ -14,6 +14,7 @@ import { createHeaderJson, createSessionFile } from "./create-session-file.ts";
 import { toFileError } from "./file-errors.ts";
 import { type FoundSessionFiles, findSessionFiles, type RejectedPath } from "./find-session-files.ts";
 import { headerToMetadata, type JsonlSessionMetadata, JsonlSessionStorage } from "./jsonl-session-storage.ts";
+import { piFolderName, piSessionPath } from "./pi-session-files.ts";
 
 /** Where a repository's files are, and where ids and times come from. */
 export interface JsonlSessionRepoOptions {
@@ -111,7 +112,7 @@ export class JsonlSessionRepo
       throw new SessionError("invalid_session", `The session id ${JSON.stringify(id)} cannot name a file; ${advice}.`);
     }
     const createdAt = new Date(this.#now()).toISOString();
-    const path = join(this.#folderOf(cwd), `${createdAt.replace(/[:.]/g, "-")}_${id}.jsonl`);
+    const path = piSessionPath(this.#sessionsRoot, cwd, createdAt, id);
     await createSessionFile(path, createHeaderJson({ ...options, id, createdAt }), lines);
     return this.open({ path });
   }
@@ -128,7 +129,7 @@ export class JsonlSessionRepo
   }
 
   #folderOf(cwd: string): string {
-    return join(this.#sessionsRoot, `--${cwd.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`);
+    return join(this.#sessionsRoot, piFolderName(cwd));
   }
 }
 
