@@ -175,3 +175,35 @@ describePi("before a session is shared for the first time", () => {
     expect(await listSessions()).toEqual([]);
   });
 });
+
+describePi("/coppice pair", () => {
+  it("[EX26] makes a workspace at a relay, shows the link after a question, and joins by it", async () => {
+    const phone = await pis.addDevice("phone");
+    for (const home of [laptop, phone]) await rm(home.coppiceHome, { recursive: true });
+    const onLaptop = await pis.start(laptop, {}, ({ method }) =>
+      method === "input" ? { value: pis.relay.url } : { confirmed: true },
+    );
+    await type(onLaptop, "/coppice on");
+    await onLaptop.prompt("waits for a workspace");
+    await onLaptop.waitForStatus("coppice", (text) => text?.includes("/coppice pair") ?? false);
+    expect(await type(onLaptop, "/coppice pair")).toMatch(/has a workspace now/);
+    await onLaptop.waitForStatus("coppice", isLive);
+    const shown = await type(onLaptop, "/coppice pair");
+    const [link = ""] = /ws:\/\/\S+#coppice=\S+/.exec(shown) ?? [];
+    expect(shown).toContain("█");
+
+    const onPhone = await pis.start(phone);
+    expect(await type(onPhone, "/coppice pair")).toMatch(/in no workspace yet/);
+    expect(await type(onPhone, "/coppice pair nonsense")).toMatch(/^Coppice: .*not a relay address/);
+    expect(await type(onPhone, `/coppice pair ${link}`)).toMatch(/is in the workspace/);
+    const from = onPhone.records.length;
+    await onPhone.prompt(`/coppice open ${(await readPiFile(laptop)).header.id}`);
+    const isShown = (r: PiRecord): boolean => r.method === "setStatus" && isLive(r.statusText);
+    await onPhone.waitFor("the session", isShown, from);
+    expect(JSON.stringify(await onPhone.call("get_entries"))).toContain("waits for a workspace");
+    // Cancelled, the link is not shown.
+    const before = onPhone.records.length;
+    await onPhone.prompt("/coppice pair");
+    expect(JSON.stringify(onPhone.records.slice(before))).not.toContain("#coppice=");
+  });
+});

@@ -50,6 +50,11 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
     sessions: async () => listSessions((await engine.openHome()).workspace),
     find: async ({ reference }) => findSession(await engine.openHome(), reference),
     open: async (given) => openSession(await engine.openHome(), given),
+    pair: async ({ text }) => {
+      // Loaded only now: a device is paired once.
+      const { pair } = await import("./pairing.ts");
+      return pair(start.homeFolder, text);
+    },
     close: async () => {
       await engine.close();
       return undefined;

@@ -52,10 +52,50 @@ async function runCommand(
     }
     case "open":
       return openSession(coppice, argument, ctx);
+    case "pair":
+      return pair(coppice, argument, ctx);
     case "help":
       return say(describeCommands());
     default:
-      throw new Error(`/coppice ${words} ${argument} is not there yet.`);
+      throw new Error(`there is no /coppice ${words}.`);
+  }
+}
+
+async function pair(coppice: PiCoppice, text: string, ctx: ExtensionCommandContext): Promise<void> {
+  const answer = await coppice.pair(text);
+  switch (answer.kind) {
+    case "made":
+      return ctx.ui.notify(
+        `${answer.deviceName} has a workspace now. /coppice pair shows the link for another device.`,
+        "info",
+      );
+    case "joined":
+      return ctx.ui.notify(
+        `${answer.deviceName} is in the workspace. /coppice open goes on with one of its sessions.`,
+        "info",
+      );
+    case "no-relay":
+      return ctx.ui.notify(
+        "This workspace has no relay, so no other device can reach it: /coppice pair ws://ADDRESS adds one.",
+        "info",
+      );
+    case "no-workspace": {
+      const title = "Coppice: paste the link of another device (/coppice pair shows it there), or a relay's address";
+      const given = (await ctx.ui.input(title, "wss://relay.example"))?.trim();
+      if (given) return pair(coppice, given, ctx);
+      return ctx.ui.notify(
+        "This device is in no workspace yet. /coppice pair ws://ADDRESS makes one at a relay, /coppice pair LINK joins that of another device.",
+        "info",
+      );
+    }
+    case "link": {
+      const warning = "Whoever has it reads and writes every session of the workspace: treat it as a password.";
+      if (!(await ctx.ui.confirm("Coppice: show the link for another device?", warning))) return;
+      return ctx.ui.notify(
+        `${answer.qr}\n\n${answer.link}\n\nOn the other device: /coppice pair LINK. ${warning}`,
+        "info",
+      );
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { OpenMarks, type SwitchState, SyncSwitches } from "@coppice/home";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { EngineClient } from "./engine-client.ts";
-import type { DevicesAnswer, ListedSession, OpenAnswer } from "./protocol.ts";
+import type { DevicesAnswer, ListedSession, OpenAnswer, PairAnswer } from "./protocol.ts";
 import { SessionSync } from "./session-sync.ts";
 import { describePhase } from "./sync-phase.ts";
 
@@ -142,6 +142,15 @@ export class PiCoppice {
       }),
     );
     this.#switches.setSession(sessionId, true);
+    return answer;
+  }
+
+  /** Makes or joins a workspace, or gives the link for another device. Rejects as the engine does. */
+  async pair(text: string): Promise<PairAnswer> {
+    // A workspace that is open keeps the relay it was opened with, and one that is not has nothing to end.
+    const answer = await this.#withEngine((engine) => engine.request("pair", { text }));
+    // What waited for a workspace goes on.
+    if (answer.kind === "made" || answer.kind === "joined") this.start();
     return answer;
   }
 

@@ -32,6 +32,8 @@ export interface EngineRequests {
   find: { given: { readonly reference: string }; answer: string };
   /** Brings a session of the workspace into a file of pi. */
   open: { given: OpenRequest; answer: OpenAnswer };
+  /** Makes or joins a workspace, by a relay's address or a pairing link; empty: gives the link for another device. */
+  pair: { given: { readonly text: string }; answer: PairAnswer };
   /** Closes store and sockets; the worker ends by itself afterwards. */
   close: { given: Record<never, never>; answer: undefined };
 }
@@ -79,6 +81,15 @@ export interface ListedSession {
   readonly lastActivityAt?: number;
   readonly gitRemote?: string;
 }
+
+/** What came of pairing. */
+export type PairAnswer =
+  /** The device belongs to a workspace now: a new one, or another device's. */
+  | { readonly kind: "made" | "joined"; readonly deviceName: string }
+  /** For another device; it holds the key. `qr`: the same to be photographed, lines of half blocks. */
+  | { readonly kind: "link"; readonly link: string; readonly qr: string }
+  /** There is nothing another device could be given. */
+  | { readonly kind: "no-workspace" | "no-relay" };
 
 /** A session that is to be opened in pi. */
 export interface OpenRequest {
