@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { assertOneTree } from "./pi-handover-check.ts";
+import type { PiHome } from "./pi-home.ts";
 import { type OpeningWay, type PiLab, readPiFile, withoutMoves } from "./pi-lab.ts";
 import type { PiProcess, PiRecord } from "./pi-process.ts";
 
@@ -51,9 +52,9 @@ export async function goBackAndForth(lab: PiLab, times: number, way: OpeningWay)
     [...said, "laptop at once", "laptop once more"],
     ["first", "desktop at once", "desktop once more"],
   ];
-  for (const [index, home] of [laptop, desktop].entries()) {
-    // The file as it was left, and then with all that has come since.
+  const restart = async (home: PiHome, index: number): Promise<void> => {
     const { path } = await readPiFile(home);
+    // The file as it was left, and then with all that has come since.
     for (const open of [() => lab.continue(home, path), () => lab.open(home, sessionId, way)]) {
       const pi = await open();
       const now = await pi.call("get_entries");
@@ -61,7 +62,8 @@ export async function goBackAndForth(lab: PiLab, times: number, way: OpeningWay)
       assert.ok(pathOf(now.entries, now.leafId).some(({ id }) => id === leaves[index]));
       assert.equal(await pi.stop(), 0);
     }
-  }
+  };
+  await Promise.all([laptop, desktop].map(restart));
   for (const home of [laptop, desktop]) {
     await lab.sync(home);
     assertOneTree(withoutMoves(await lab.readTexts(home, sessionId)));
