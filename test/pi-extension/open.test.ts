@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { runCommandWell } from "../src/command-process.ts";
 import { type PiHome, readModelRequests } from "../src/pi-home.ts";
 import type { PiProcess, PiRecord } from "../src/pi-process.ts";
 import { describePi } from "./describe-pi.ts";
@@ -125,8 +126,8 @@ describePi("/coppice open", () => {
     await onLaptop.call("set_session_name", { name: "the flaky test" });
     await onLaptop.waitForStatus("coppice", isLive);
     const { header } = await readPiFile(laptop);
-    await readEntries(desktop, header.id);
 
+    // The desktop has just been paired and has heard of nothing yet.
     const asked: PiRecord[] = [];
     const onDesktop = await pis.start(desktop, {}, (request) => {
       asked.push(request);
@@ -141,6 +142,13 @@ describePi("/coppice open", () => {
     expect(asked).toMatchObject([{ method: "select", options: [expect.stringMatching(/^the flaky test · /)] }]);
     expect((await onDesktop.call("get_state")).sessionId).toBe(header.id);
     expect(await readdir(desktop.sessionDir)).toHaveLength(1);
+  });
+
+  it("[EX13] a device that has just been paired is told of the others", async () => {
+    await runCommandWell(["sync", "--once", "--home", laptop.coppiceHome]);
+    const onDesktop = await pis.start(desktop);
+    await onDesktop.prompt("/coppice devices");
+    expect(await waitForNotice(onDesktop, () => true)).toBe("laptop\ndesktop · this device");
   });
 
   it("[EX43] a text that names no session leaves pi where it is", async () => {

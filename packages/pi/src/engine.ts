@@ -4,7 +4,7 @@ import { SessionError } from "@coppice/core";
 import { readSessionFile } from "@coppice/storage-jsonl";
 import { describeMirror } from "./mirror-status.ts";
 import { MirroredSession } from "./mirrored-session.ts";
-import { findSession, openSession } from "./open-session.ts";
+import { findSession, newsWaitMs, openSession } from "./open-session.ts";
 import { type OpenedPiHome, openPiHome, readGitHints } from "./pi-home.ts";
 import type {
   DevicesAnswer,
@@ -47,7 +47,7 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
       return undefined;
     },
     devices: ({ sessionId }) => engine.listDevices(sessionId),
-    sessions: async () => listSessions((await engine.openHome()).workspace),
+    sessions: async () => listSessions((await engine.openFreshHome()).workspace),
     find: async ({ reference }) => findSession(await engine.openHome(), reference),
     open: async (given) => openSession(await engine.openHome(), given),
     pair: async ({ text }) => {
@@ -89,6 +89,14 @@ class Engine {
     }
   }
 
+  /** As `openHome`, with what the relay knows of sessions and devices, as far as it answers soon. */
+  async openFreshHome(): Promise<OpenedPiHome> {
+    const home = await this.openHome();
+    // At once when it is in step, and when the relay cannot be reached: what is here is shown then.
+    await home.workspace.waitUntilSynced(newsWaitMs);
+    return home;
+  }
+
   /** Says whether an agent runs on a session, which may still be on its way in. */
   setRunning(sessionId: string, isRunning: boolean): void {
     if (isRunning) this.#runningIds.add(sessionId);
@@ -119,7 +127,7 @@ class Engine {
   }
 
   async listDevices(sessionId: string | undefined): Promise<DevicesAnswer> {
-    const { workspace, relay } = await this.openHome();
+    const { workspace, relay } = await this.openFreshHome();
     const cursors = this.#mirrored.get(sessionId ?? "")?.session.session.getCursors() ?? [];
     const devices = workspace.devices().map(({ id, name, isThis }) => {
       const here = cursors.filter(({ deviceId }) => deviceId === id);

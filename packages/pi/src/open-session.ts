@@ -8,8 +8,8 @@ import type { OpenAnswer, OpenRequest } from "./protocol.ts";
 
 /** What the relay is waited for when a session is not here, or not all of it, in ms. */
 const fetchWaitMs = 10_000;
-/** What it is waited for when the session is here: for what is new in it. */
-const newsWaitMs = 2_000;
+/** What it is waited for when something is here already: for what is new in it. */
+export const newsWaitMs = 2_000;
 
 /**
  * Brings a session of the workspace into a file that pi opens where this device stands, and moves it on first when
