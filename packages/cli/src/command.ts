@@ -43,6 +43,10 @@ export interface CommandContext {
   readonly listenForStop: () => AbortSignal;
   /** The home, when it is open already: a running `sync` does the command. */
   readonly opened?: OpenHome | undefined;
+  /** What follows `--`, of a command with `passesArgs`. */
+  readonly passedArgs: readonly string[];
+  /** Ends the process with this code, in place of 0. */
+  readonly setExitCode: (code: number) => void;
   /** For `sync`: doing the commands of others. */
   readonly handedCommands: HandedCommands;
 }
@@ -62,6 +66,8 @@ export interface CliCommandDefinition<Args extends ArgsDef> {
    * through `withHome` alone, and leave its sessions open. Absent: the command always acts by itself.
    */
   readonly throughSync?: ThroughSync<ParsedArgs<Args>>;
+  /** What follows `--` is for another program. */
+  readonly passesArgs?: boolean;
   /** Settles when the command is done; rejects when it failed. */
   readonly run: (args: ParsedArgs<Args>, context: CommandContext) => Promise<void>;
 }
@@ -81,12 +87,13 @@ export interface CliCommand {
   readonly args: ArgsDef;
   readonly definition: CommandDef;
   readonly throughSync: ThroughSync<ParsedArgs> | undefined;
+  readonly passesArgs: boolean;
   readonly run: (args: ParsedArgs, context: CommandContext) => Promise<void>;
 }
 
 /** Makes a command from its definition, adding the options that all commands share. */
 export function defineCliCommand<const Args extends ArgsDef>(definition: CliCommandDefinition<Args>): CliCommand {
-  const { name, summary, examples, notes = [], throughSync, run } = definition;
+  const { name, summary, examples, notes = [], throughSync, passesArgs = false, run } = definition;
   const args: ArgsDef = { ...definition.args, ...globalArgs };
   return {
     name,
@@ -97,6 +104,7 @@ export function defineCliCommand<const Args extends ArgsDef>(definition: CliComm
     definition: defineCommand({ meta: { name, description: summary }, args }),
     // The arguments were parsed by `args`, which includes the definition's own.
     throughSync: throughSync && { readsInput: (parsed) => throughSync.readsInput(parsed as ParsedArgs<Args>) },
+    passesArgs,
     run: (parsed, context) => run(parsed as ParsedArgs<Args>, context),
   };
 }

@@ -11,6 +11,7 @@ const loadersByName: ReadonlyMap<string, () => Promise<CliCommand>> = new Map([
   ["tree", async () => (await import("./commands/tree.ts")).treeCommand],
   ["log", async () => (await import("./commands/log.ts")).logCommand],
   ["append", async () => (await import("./commands/append.ts")).appendCommand],
+  ["open", async () => (await import("./commands/open.ts")).openCommand],
   ["move", async () => (await import("./commands/move.ts")).moveCommand],
   ["label", async () => (await import("./commands/label.ts")).labelCommand],
   ["rename", async () => (await import("./commands/rename.ts")).renameCommand],

@@ -67,7 +67,8 @@ async function dispatch(
     surroundings.stdout.write(`${await renderHelp(command)}\n`);
     return 0;
   }
-  const parsed = parseCommandArgs(command, rest);
+  const end = command.passesArgs ? rest.indexOf("--") : -1;
+  const parsed = parseCommandArgs(command, end < 0 ? rest : rest.slice(0, end));
   const homeOption = typeof parsed.home === "string" ? parsed.home : undefined;
   const homeFolder = opened?.home.folder ?? findHomeFolder(homeOption, { ...surroundings, userFolder: homedir() });
   const offline = parsed.offline === true;
@@ -83,6 +84,7 @@ async function dispatch(
     if (handed.exitCode !== undefined) return handed.exitCode;
     stdin = handed.stdin;
   }
+  let exitCode = 0;
   await command.run(parsed, {
     output: createOutput(surroundings, parsed.json === true),
     homeFolder,
@@ -91,9 +93,13 @@ async function dispatch(
     env: surroundings.env,
     listenForStop: surroundings.listenForStop,
     opened,
+    passedArgs: end < 0 ? [] : rest.slice(end + 1),
+    setExitCode: (code) => {
+      exitCode = code;
+    },
     handedCommands,
   });
-  return 0;
+  return exitCode;
 }
 
 /** The first word that is neither an option nor an option's value is the command; options may stand on both sides. */

@@ -49,6 +49,8 @@ it("[CP41] the relay is waited for once the session is open, however long the op
     stdin: process.stdin,
     env: {},
     listenForStop: () => new AbortController().signal,
+    passedArgs: [],
+    setExitCode: () => undefined,
     handedCommands: { accepts: async () => false, run: async () => 1 },
   });
   expect(found.isFresh).toBe(true);

@@ -9,7 +9,7 @@ import { CURRENT_FILE_VERSION } from "./line-migration.ts";
 import { LEAF_MARKER_TYPE } from "./pi-lines.ts";
 
 /** The last entry of a file, on which pi stands. */
-export interface LastPiEntry {
+interface LastPiEntry {
   /** Undefined: the line has none, and pi stands nowhere. */
   readonly id: string | undefined;
   readonly parentId: string | null;
