@@ -1,8 +1,9 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { normalizeGitRemote, type SharedSession, type WorkspaceSession } from "@coppice/client";
 import { SessionError } from "@coppice/core";
 import { readGitState } from "@coppice/home";
-import { findPiFile, writePiFile } from "./pi-file.ts";
+import { findPiFile, piSessionPath } from "@coppice/storage-jsonl";
+import { writePiFile } from "./pi-file.ts";
 import type { OpenedPiHome } from "./pi-home.ts";
 import type { OpenAnswer, OpenRequest } from "./protocol.ts";
 
@@ -23,7 +24,8 @@ export async function openSession({ workspace }: OpenedPiHome, request: OpenRequ
   await fetchAll(session);
   const plan = await session.resume("fast-forward");
   const names = workspace.deviceNames();
-  const file = request.file ?? (await findPiFile(sessionsFolder, listed.id)) ?? join(sessionsFolder, nameFile(listed));
+  const name = basename(piSessionPath(sessionsFolder, cwd, listed.createdAt, listed.id));
+  const file = request.file ?? (await findPiFile(sessionsFolder, listed.id)) ?? join(sessionsFolder, name);
   await writePiFile(session.storage, { path: file, cwd, leafId: await session.storage.getLeafId() });
   return {
     file,
@@ -65,11 +67,6 @@ function resolve(sessions: readonly WorkspaceSession[], reference: string): Work
     named.length > 0 ? named : sessions.filter(({ id }) => id.startsWith(reference) || id.endsWith(reference));
   if (fitting.length < 2) return fitting[0];
   throw new SessionError("not_found", `"${reference}" fits ${fitting.length} sessions; give more of the id.`);
-}
-
-/** As pi names its files. */
-function nameFile({ createdAt, id }: WorkspaceSession): string {
-  return `${createdAt.replace(/[:.]/g, "-")}_${id}.jsonl`;
 }
 
 /** What is said when the folder holds other code than the session was about. It never keeps anybody from going on. */
