@@ -24,6 +24,8 @@ export interface OwnLeafStore {
 export interface LeafLog {
   /** Entries by position, duplicates included; undefined where a record is no entry. */
   readonly nodes: readonly (EntryNode | undefined)[];
+  /** How many records there are. */
+  readonly recordCount: number;
   /** Whether an entry has arrived. */
   isKnown(id: string): boolean;
 }
@@ -41,6 +43,8 @@ export class DeviceLeaf {
   /** By device id, the record with the greatest (`n`, position); unless two processes of the device wrote at once. */
   readonly #lastByDevice = new Map<string, EntryNode>();
   #isLastUnsure = false;
+  /** The smallest `n` of an own record that is too large for the log as it is: it counts once the log is that long. */
+  #smallestOversized = Number.POSITIVE_INFINITY;
   #isSettled = false;
   #saved: Promise<void> = Promise.resolve();
   readonly #creatorIds = new Set<string>();
@@ -66,6 +70,7 @@ export class DeviceLeaf {
   forgetLog(): void {
     this.#lastByDevice.clear();
     this.#isLastUnsure = false;
+    this.#smallestOversized = Number.POSITIVE_INFINITY;
     this.#creatorIds.clear();
   }
 
@@ -75,6 +80,7 @@ export class DeviceLeaf {
     for (const node of nodes) {
       if (!this.#deviceIds.includes(node.deviceId)) continue;
       hasOwn ||= node.deviceId === this.#deviceIds[0];
+      this.#noteOversized(node, recordCount);
       const last = this.#lastByDevice.get(node.deviceId);
       const ahead = last === undefined ? 1 : compareRanks(node, last, recordCount);
       if (ahead > 0) this.#lastByDevice.set(node.deviceId, node);
@@ -176,14 +182,23 @@ export class DeviceLeaf {
   }
 
   #findLastOf(deviceId: string, log: LeafLog): EntryNode | undefined {
-    if (this.#isLastUnsure) {
+    if (this.#isLastUnsure || log.recordCount >= this.#smallestOversized) {
+      this.#smallestOversized = Number.POSITIVE_INFINITY;
       for (const each of this.#lastByDevice.keys()) {
-        const last = findLastNode(log.nodes, (node) => node.deviceId === each);
+        const last = findLastNode(log.nodes, (node) => {
+          const isOwn = node.deviceId === each;
+          if (isOwn) this.#noteOversized(node, log.recordCount);
+          return isOwn;
+        });
         if (last !== undefined) this.#lastByDevice.set(each, last);
       }
       this.#isLastUnsure = false;
     }
     return this.#lastByDevice.get(deviceId);
+  }
+
+  #noteOversized({ rank }: EntryNode, recordCount: number): void {
+    if (rank > recordCount) this.#smallestOversized = Math.min(this.#smallestOversized, rank);
   }
 }
 

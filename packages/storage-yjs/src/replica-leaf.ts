@@ -224,6 +224,7 @@ export class ReplicaLeaf {
       get nodes() {
         return records.map((record) => (record instanceof EntryNode ? record : undefined));
       },
+      recordCount: records.length,
       isKnown: (id) => tree.has(id),
     };
   }

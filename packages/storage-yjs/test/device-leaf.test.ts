@@ -1,6 +1,8 @@
 import { Session, SessionError } from "@coppice/core";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
+import { DeviceLeaf } from "../src/device-leaf.ts";
+import { EntryNode } from "../src/entry-node.ts";
 import { RecordCodec } from "../src/record-codec.ts";
 import { messageContent } from "./helpers.ts";
 import {
@@ -29,6 +31,29 @@ async function twoDevices(): Promise<[Replica, Replica]> {
 }
 
 describe("my leaf is mine", () => {
+  test("[YS20] an own record whose number was too large for the log counts once the log has grown to it", () => {
+    const leaf = new DeviceLeaf("device-a", undefined);
+    const nodes: EntryNode[] = [];
+    const add = (id: string, rank: number): void => {
+      const fields = { id, parentId: null, type: "message", timestamp: "", deviceId: "device-a", rank };
+      const rest = { jsonBytes: 0, storedBytes: 0, role: undefined, targetId: undefined, label: undefined };
+      const record = { clientId: 1, clock: nodes.length, bytes: new Uint8Array() };
+      const node = new EntryNode({ ...fields, ...rest, name: undefined }, record);
+      nodes.push(node);
+      leaf.addNodes([node], nodes.length);
+    };
+    const settle = (): string | null =>
+      leaf.settle({ nodes, recordCount: nodes.length, isKnown: (id) => nodes.some((node) => node.id === id) });
+    // Two records had to give way and come again behind the two that were written after them.
+    add("third", 3);
+    add("fourth", 4);
+    settle();
+    add("first", 1);
+    expect(settle()).toBe("third");
+    add("second", 2);
+    expect(settle()).toBe("fourth");
+  });
+
   test("[YS20] another device's appends and moves do not move it, before and after a restart", async () => {
     let [a, b] = await twoDevices();
     await b.storage.setLeafId("a1");
