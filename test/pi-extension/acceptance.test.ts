@@ -28,7 +28,7 @@ describePi("a session of pi's on several devices", () => {
   it("[PI16] F97: in turns, then at once on different branches: one tree, one root, nothing twice, and each pi is on its own branch after a restart", {
     timeout,
   }, async () => {
-    expect(await goBackAndForth(lab, 1, "in pi")).toContain("one root, nothing twice");
+    expect(await goBackAndForth(lab, 1, "by command")).toContain("one root, nothing twice");
   });
 
   it("[PI17] pi, then the relay, is killed in a turn: what pi had written is on the other device, each entry once", {

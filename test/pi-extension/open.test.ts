@@ -129,7 +129,9 @@ describePi("/coppice open", () => {
 
     // The desktop has just been paired and has heard of nothing yet.
     const asked: PiRecord[] = [];
-    const onDesktop = await pis.start(desktop, {}, (request) => {
+    // 14 hours ahead of UTC.
+    const env = { TZ: "Pacific/Kiritimati" };
+    const onDesktop = await pis.start(desktop, { env }, (request) => {
       asked.push(request);
       return { value: request.options[0] };
     });
@@ -140,6 +142,10 @@ describePi("/coppice open", () => {
       /^Coppice: The session is about https:\/\/example\.org\/team\/project\.git, and .* is no clone of it\.$/,
     );
     expect(asked).toMatchObject([{ method: "select", options: [expect.stringMatching(/^the flaky test · /)] }]);
+    const [, shown = ""] = / · ([-\d]+ [:\d]+) · /.exec(asked[0].options[0]) ?? [];
+    const agoMs = Date.now() - Date.parse(`${shown.replace(" ", "T")}+14:00`);
+    expect(agoMs).toBeGreaterThanOrEqual(0);
+    expect(agoMs).toBeLessThan(10 * 60_000);
     expect((await onDesktop.call("get_state")).sessionId).toBe(header.id);
     expect(await readdir(desktop.sessionDir)).toHaveLength(1);
   });

@@ -139,11 +139,12 @@ async function chooseSession(coppice: PiCoppice, ctx: ExtensionCommandContext): 
   return title === undefined ? undefined : byTitle.get(title);
 }
 
-/** Ids are in every line, so that no two are equal. */
+/** Ids are in every line, so that no two are equal. Times are the user's own. */
 function describeSession({ id, name, createdAt, lastActivityAt }: ListedSession): string {
-  const at = lastActivityAt === undefined ? createdAt : new Date(lastActivityAt).toISOString();
+  // The Swedish write a time as "2026-01-31 23:59", in the order in which it is read and sorted.
+  const at = new Date(lastActivityAt ?? createdAt).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
   const shownDigits = 12;
-  return `${name ?? "(no name)"} · ${at.slice(0, "2026-01-01T00:00".length).replace("T", " ")} · ${id.slice(-shownDigits)}`;
+  return `${name ?? "(no name)"} · ${at} · ${id.slice(-shownDigits)}`;
 }
 
 function describeDevice({ name, isThis, isPresent, isRunning }: ListedDevice): string {
