@@ -17,6 +17,7 @@ const commandWords: readonly CommandWord[] = [
   { words: "pause", summary: "nothing leaves pi until you resume" },
   { words: "resume", summary: "go on; everything since the pause follows" },
   { words: "open", argument: "[SESSION]", summary: "go on with a session of any device" },
+  { words: "import", summary: "take in the sessions pi has on this device, or stop that" },
   { words: "devices", summary: "your devices, and which of them have this session open" },
   { words: "pair", argument: "[LINK]", summary: "make a workspace, or connect another device" },
   { words: "help", summary: "this list" },

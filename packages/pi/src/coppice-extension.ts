@@ -34,11 +34,11 @@ export function coppiceExtension(pi: ExtensionAPI): void {
   pi.on("input", () => coppice?.sync.warnOfRunners());
   pi.on("agent_start", () => {
     coppice?.sync.tick();
-    coppice?.sync.setRunning(true);
+    coppice?.setRunning(true);
   });
   pi.on("agent_settled", () => {
     coppice?.sync.tick();
-    coppice?.sync.setRunning(false);
+    coppice?.setRunning(false);
   });
   for (const name of looksAfter) {
     // One signature for each name in pi's types; all of them take a handler that returns nothing.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Workspace } from "@coppice/client";
 import { SessionError } from "@coppice/core";
+import { SyncSwitches } from "@coppice/home";
 import { readSessionFile } from "@coppice/storage-jsonl";
 import { describeMirror } from "./mirror-status.ts";
 import { MirroredSession } from "./mirrored-session.ts";
@@ -18,6 +19,7 @@ import type {
   MirrorAnswer,
   MirrorBegin,
 } from "./protocol.ts";
+import type { TakingInOptions } from "./taking-in.ts";
 
 /** How long the engine works on something long, and then pauses, while pi runs an agent, in ms. */
 const workPieceMs = 15;
@@ -55,6 +57,16 @@ export function openEngine(start: EngineStart, emit: (event: EngineEvent) => voi
       const { pair } = await import("./pairing.ts");
       return pair(start.homeFolder, text);
     },
+    countSessions: async (given) => {
+      const { countSessions } = await import("./taking-in.ts");
+      return countSessions(given);
+    },
+    survey: (given) => engine.takeInWith(({ surveySessions }, options) => surveySessions(given, options)),
+    takeIn: ({ files }) => engine.takeInWith(({ takeInFiles }, options) => takeInFiles(files, options)),
+    stopTakingIn: async () => {
+      engine.stopTakingIn();
+      return undefined;
+    },
     close: async () => {
       await engine.close();
       return undefined;
@@ -70,6 +82,7 @@ class Engine {
   /** Sessions on which pi runs an agent. */
   readonly #runningIds = new Set<string>();
   #home: Promise<OpenedPiHome> | undefined;
+  #takingIn: { readonly abort: AbortController; readonly work: Promise<unknown> } | undefined;
   #isClosed = false;
 
   constructor(start: EngineStart, emit: (event: EngineEvent) => void) {
@@ -168,6 +181,36 @@ class Engine {
     return { waiting: workspace.overallStatus().pending };
   }
 
+  /** Looks at or takes in sessions of this device, one such thing at a time. */
+  async takeInWith<Value>(
+    use: (takingIn: typeof import("./taking-in.ts"), options: TakingInOptions) => Promise<Value>,
+  ): Promise<Value> {
+    if (this.#takingIn !== undefined) throw new SessionError("closed", "Sessions are taken in already.");
+    const abort = new AbortController();
+    const run = async (): Promise<Value> => {
+      // Loaded only now: it is done once or twice on a device.
+      const [takingIn, { workspace }] = await Promise.all([import("./taking-in.ts"), this.openFreshHome()]);
+      return use(takingIn, {
+        workspace,
+        switches: new SyncSwitches(this.#start.homeFolder),
+        rest: createRest(() => this.#runningIds.size > 0),
+        onStep: (step) => this.#emit({ type: "takingIn", step }),
+        signal: abort.signal,
+      });
+    };
+    const work = run();
+    this.#takingIn = { abort, work };
+    try {
+      return await work;
+    } finally {
+      this.#takingIn = undefined;
+    }
+  }
+
+  stopTakingIn(): void {
+    this.#takingIn?.abort.abort();
+  }
+
   async leave(sessionId: string): Promise<void> {
     const mirrored = this.#mirrored.get(sessionId);
     if (mirrored === undefined) return;
@@ -178,6 +221,9 @@ class Engine {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.stopTakingIn();
+    // Whoever asked for it hears how it ended.
+    await Promise.allSettled([this.#takingIn?.work]);
     try {
       await Promise.all([...this.#mirrored.keys()].map((id) => this.leave(id)));
     } finally {

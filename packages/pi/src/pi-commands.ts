@@ -52,6 +52,8 @@ async function runCommand(
     }
     case "open":
       return openSession(coppice, argument, ctx);
+    case "import":
+      return coppice.sessionImport.command(ctx);
     case "pair":
       return pair(coppice, argument, ctx);
     case "help":
@@ -66,12 +68,12 @@ async function pair(coppice: PiCoppice, text: string, ctx: ExtensionCommandConte
   switch (answer.kind) {
     case "made":
       return ctx.ui.notify(
-        `${answer.deviceName} has a workspace now. /coppice pair shows the link for another device.`,
+        `${answer.deviceName} has a workspace now. /coppice pair shows the link for another device.${await coppice.sessionImport.invite()}`,
         "info",
       );
     case "joined":
       return ctx.ui.notify(
-        `${answer.deviceName} is in the workspace. /coppice open goes on with one of its sessions.`,
+        `${answer.deviceName} is in the workspace. /coppice open goes on with one of its sessions.${await coppice.sessionImport.invite()}`,
         "info",
       );
     case "no-relay":

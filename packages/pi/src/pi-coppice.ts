@@ -2,6 +2,7 @@ import { OpenMarks, type SwitchState, SyncSwitches } from "@coppice/home";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { EngineClient } from "./engine-client.ts";
 import type { DevicesAnswer, ListedSession, OpenAnswer, PairAnswer } from "./protocol.ts";
+import { SessionImport } from "./session-import.ts";
 import { SessionSync } from "./session-sync.ts";
 import { describePhase } from "./sync-phase.ts";
 
@@ -13,7 +14,12 @@ export class PiCoppice {
   readonly #marks: OpenMarks;
   /** What mirrors the session while it is on. */
   readonly sync: SessionSync;
+  /** What takes in the sessions that pi has on this device. */
+  readonly sessionImport: SessionImport;
+  /** Started for questions while the session is not mirrored. */
+  readonly #askedEngines = new Set<EngineClient>();
   #isPaused = false;
+  #isRunning = false;
   #hasMark = false;
   #isEnded = false;
 
@@ -27,7 +33,9 @@ export class PiCoppice {
       ctx,
       homeFolder,
       onDeclined: () => this.#switches.setSession(this.#sessionId, false),
+      onTakingIn: (step) => this.sessionImport.show(step),
     });
+    this.sessionImport = new SessionImport(ctx, (use) => this.#ask(use));
   }
 
   /** pi has opened the session: it is shared from now on when a switch says so. */
@@ -47,10 +55,22 @@ export class PiCoppice {
   /** pi leaves the session. Settles when everything is saved, within a bounded time. */
   async end(): Promise<void> {
     this.#isEnded = true;
+    this.sessionImport.end();
     try {
+      await Promise.all([...this.#askedEngines].map((engine) => engine.close(engineCloseMs)));
       await this.sync.end();
     } finally {
       if (this.#hasMark) this.#marks.remove(this.#sessionId);
+    }
+  }
+
+  /** An agent runs here, or has ended. */
+  setRunning(isRunning: boolean): void {
+    this.#isRunning = isRunning;
+    this.sync.setRunning(isRunning);
+    for (const engine of this.#askedEngines) {
+      // A worker that has gone is told of to whoever waits for its answer.
+      engine.request("setRunning", { sessionId: this.#sessionId, isRunning }).catch(() => undefined);
     }
   }
 
@@ -161,13 +181,18 @@ export class PiCoppice {
   async #withEngine<Value>(use: (engine: EngineClient) => Promise<Value>): Promise<Value> {
     const engine = new EngineClient({
       homeFolder: this.#homeFolder,
-      onEvent: () => undefined,
+      onEvent: (event) => {
+        if (event.type === "takingIn") this.sessionImport.show(event.step);
+      },
       // Whoever waits for an answer hears of it.
       onCrash: () => undefined,
     });
+    this.#askedEngines.add(engine);
     try {
+      if (this.#isRunning) await engine.request("setRunning", { sessionId: this.#sessionId, isRunning: true });
       return await use(engine);
     } finally {
+      this.#askedEngines.delete(engine);
       await engine.close(engineCloseMs);
     }
   }

@@ -34,6 +34,14 @@ export interface EngineRequests {
   open: { given: OpenRequest; answer: OpenAnswer };
   /** Makes or joins a workspace, by a relay's address or a pairing link; empty: gives the link for another device. */
   pair: { given: { readonly text: string }; answer: PairAnswer };
+  /** How many sessions pi has on this device beside the one it runs. Opens no workspace. */
+  countSessions: { given: SurveyRequest; answer: number };
+  /** Looks at the sessions that pi has on this device, and takes nothing in. */
+  survey: { given: SurveyRequest; answer: SurveyAnswer };
+  /** Takes session files into the workspace, by path. */
+  takeIn: { given: { readonly files: readonly string[] }; answer: TakeInAnswer };
+  /** Ends `survey` (which rejects `closed`) and `takeIn` (which answers with what is in). */
+  stopTakingIn: { given: Record<never, never>; answer: undefined };
   /** Closes store and sockets; the worker ends by itself afterwards. */
   close: { given: Record<never, never>; answer: undefined };
 }
@@ -110,6 +118,63 @@ export interface OpenAnswer {
   readonly movedOn?: { readonly entries: number; readonly deviceNames: readonly string[] };
   /** One sentence each: the folder holds other code than the session was about. */
   readonly warnings: readonly string[];
+}
+
+/** Where to look for sessions of pi. */
+export interface SurveyRequest {
+  /** Where pi keeps the sessions of the folder it works in. */
+  readonly sessionsFolder: string;
+  /** The folder pi works in. */
+  readonly cwd: string;
+  /** The session that pi runs: it has its own switch. */
+  readonly exceptId: string;
+}
+
+/** The sessions that pi has on this device. */
+export interface SurveyAnswer {
+  /** Those that the workspace lacks. */
+  readonly found: readonly FoundSession[];
+  /** How many it has already. */
+  readonly known: number;
+  /** Size of all of these files together. */
+  readonly bytes: number;
+  /** Deleted in the workspace, or switched off on this device. */
+  readonly passedOver: number;
+  /** Files that cannot be read. */
+  readonly failed: readonly UntakenFile[];
+}
+
+/** A session file that the workspace lacks. */
+export interface FoundSession {
+  /** Absolute path. */
+  readonly file: string;
+  readonly bytes: number;
+  /** Likely secrets in it, by kind. */
+  readonly secrets: readonly SecretCount[];
+}
+
+/** A file that was not taken in, and why. */
+export interface UntakenFile {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** What was taken in. */
+export interface TakeInAnswer {
+  /** Files that are in. */
+  readonly taken: number;
+  /** Lines of them that cannot be entries. */
+  readonly refused: number;
+  readonly failed: readonly UntakenFile[];
+  /** False: it was stopped before the last file. */
+  readonly isComplete: boolean;
+}
+
+/** How far looking at sessions, or taking them in, has come: files that are through, of how many. */
+export interface TakingInStep {
+  readonly kind: "looking" | "taking";
+  readonly done: number;
+  readonly total: number;
 }
 
 /** A session that is to be mirrored. */
@@ -191,6 +256,8 @@ export type EngineEvent =
   | { readonly type: "status"; readonly status: MirrorStatus }
   /** An import goes on: entries that are through. */
   | { readonly type: "progress"; readonly sessionId: string; readonly entries: number }
+  /** Sessions of this device are looked at, or taken in. */
+  | { readonly type: "takingIn"; readonly step: TakingInStep }
   /** Lines that have stood in the file for a while and are not in the workspace nor, as far as is known, in pi's memory. */
   | { readonly type: "unknownLines"; readonly sessionId: string; readonly ids: readonly string[] }
   /** Something in the background has failed, and is tried again. */

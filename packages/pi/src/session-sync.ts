@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { EngineClient, EngineError } from "./engine-client.ts";
 import { PiSessionView } from "./pi-session-view.ts";
-import type { EngineEvent, MirrorAnswer, MirrorRunner, SecretCount } from "./protocol.ts";
+import type { EngineEvent, MirrorAnswer, MirrorRunner, SecretCount, TakingInStep } from "./protocol.ts";
 import { count, describePhase, type SyncPhase } from "./sync-phase.ts";
 
 /** What one session of pi needs to be mirrored. */
@@ -13,6 +13,8 @@ export interface SessionSyncOptions {
   readonly homeFolder: string;
   /** The user does not want the session shared, after all. */
   readonly onDeclined: () => void;
+  /** Sessions of this device are looked at, or taken in, by this engine. */
+  readonly onTakingIn: (step: TakingInStep) => void;
 }
 
 /** How often pi's memory is looked at beside its events, in ms: some appends have no event of their own. */
@@ -289,6 +291,9 @@ export class SessionSync {
         for (const id of this.#warnedReplicas) if (!running.has(id)) this.#warnedReplicas.delete(id);
         return;
       }
+      case "takingIn":
+        this.#options.onTakingIn(event.step);
+        return;
       case "unknownLines":
         this.#takeUnknownLines(event.ids);
         return;
