@@ -12,7 +12,7 @@ export default defineConfig({
     include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts", "examples/*/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
     // Tests wait for events, never for the clock; this only bounds a test that hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -93,4 +93,22 @@ export const pastFailures: readonly Scenario[] = [
       { kind: "start", device: 0, thenMs: 1500 },
     ],
   },
+  // A relay ended while a room was being read: that its log was released was reported as a room that cannot be read, and the
+  // reader was told that the disk had failed.
+  {
+    seed: 1170516758,
+    devices: 2,
+    steps: [
+      { kind: "slow disk", disk: 5, commitMs: 400, thenMs: 0 },
+      { kind: "take place", device: 0, delayMs: 100, thenMs: 0 },
+      { kind: "back up", thenMs: 97 },
+      { kind: "take place", device: 0, delayMs: 100, thenMs: 22 },
+      { kind: "stop relay", thenMs: 60 },
+      { kind: "append", device: 0, count: 1, everyMs: 0, isLong: false, losesFirst: false, thenMs: 1500 },
+      { kind: "start relay", thenMs: 0 },
+      { kind: "cut", device: 0, how: "reset", thenMs: 0 },
+      { kind: "append", device: 0, count: 1, everyMs: 0, isLong: false, losesFirst: false, thenMs: 0 },
+      { kind: "crash", disk: 0, keepsCommit: false, thenMs: 0 },
+    ],
+  },
 ];

@@ -1,3 +1,4 @@
+import { SessionError } from "@coppice/core";
 import {
   type CloseReason,
   closeCodes,
@@ -364,6 +365,11 @@ export class Connection implements RoomMember {
   }
 
   #refuseAfterFailure(error: unknown): void {
+    // Its log was released under the reading: nothing is wrong with the room, the relay ends.
+    if (error instanceof SessionError && error.code === "closed") {
+      this.goAway();
+      return;
+    }
     this.#logger.error({ room: this.#roomName, err: error }, "a room could not be read");
     this.refuse({ reason: "storageFailed", message: "the relay could not read this room" });
   }
