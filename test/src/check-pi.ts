@@ -1,7 +1,7 @@
 /**
  * pi on several devices, all real processes: `node test/dist/check-pi.js`. One line per check with its figures; exit 1
  * when one fails. KILL_ROUNDS sets how often something is killed (20), KILL_SEED when, ROUND_TRIPS how often two devices
- * take turns (5).
+ * take turns (5), ONLY a part of the names of those to run.
  */
 import { goBackAndForth } from "./pi-back-and-forth-check.ts";
 import { handOver } from "./pi-handover-check.ts";
@@ -9,6 +9,7 @@ import { surviveKills } from "./pi-kills-check.ts";
 import { type OpeningWay, PiLab } from "./pi-lab.ts";
 import { switchOff } from "./pi-off-check.ts";
 import { findPiProgram } from "./pi-program.ts";
+import { takeInBesidePrompts } from "./pi-taking-in-check.ts";
 import { runChecks } from "./run-checks.ts";
 
 const program = findPiProgram();
@@ -29,9 +30,11 @@ const checks = [
   ]),
   { name: "kill -9 of pi, of the relay, of both", run: (lab: PiLab) => surviveKills(lab, { rounds, seed }) },
   { name: "switched off and uninstalled", run: switchOff },
+  { name: "50 MB of sessions are taken in while pi is prompted", run: takeInBesidePrompts },
 ];
 
-process.exit(await runChecks(checks.map(({ name, run }) => ({ name, run: () => inLab(run) }))));
+const wanted = checks.filter(({ name }) => name.includes(process.env.ONLY ?? ""));
+process.exit(await runChecks(wanted.map(({ name, run }) => ({ name, run: () => inLab(run) }))));
 
 async function inLab(run: (lab: PiLab) => Promise<string>): Promise<string> {
   const lab = await PiLab.open();

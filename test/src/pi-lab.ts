@@ -149,7 +149,8 @@ export class PiLab {
 }
 
 /** The extension as `pi -e` takes it: the package's folder, as it is built. */
-const coppiceExtension: string = fileURLToPath(new URL("../../packages/pi", import.meta.url));
+/** The extension, as `pi -e` takes it. */
+export const coppiceExtension: string = fileURLToPath(new URL("../../packages/pi", import.meta.url));
 
 /** pi's one session file of a device: its path, and its lines without line ends, the header first. */
 export async function readPiFile({ sessionDir }: PiHome): Promise<{ path: string; id: string; lines: string[] }> {
