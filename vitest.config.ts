@@ -1,8 +1,11 @@
 import { defineConfig } from "vitest/config";
+import { areBrowserTestsSkipped } from "./test/src/chromium.ts";
 import { createPlantedBugPlugin } from "./test/src/planted-bugs.ts";
 
 // Source runs without a build: the custom condition points every @coppice package at src/index.ts.
 const conditions = ["coppice-source", "module", "node", "development|production"];
+
+if (areBrowserTestsSkipped()) console.warn("browser tests skipped: no Chromium; set CHROMIUM_PATH");
 
 export default defineConfig({
   plugins: createPlantedBugPlugin(process.env.PLANTED_BUG),
