@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { areBrowserTestsSkipped } from "./test/src/chromium.ts";
 import { createPlantedBugPlugin } from "./test/src/planted-bugs.ts";
@@ -14,6 +15,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts", "examples/*/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
+    // Many tests wait for processes they have started: on two cores a single worker, the default, leaves one of them idle.
+    maxWorkers: Math.max(availableParallelism(), 3),
     // Tests wait for events, never for the clock; this only bounds a test that hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,
