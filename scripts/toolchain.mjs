@@ -86,9 +86,10 @@ export async function installPackages() {
   return code;
 }
 
-/** Compiles every package into its dist folder; quick when nothing changed. Settles with the exit code. */
-export function buildPackages() {
-  return runTool("build", "typescript/bin/tsc", ["-b"]);
+/** Compiles every package into its dist folder, and the app for browsers; quick when nothing changed. Settles with the exit code. */
+export async function buildPackages() {
+  const code = await runTool("build", "typescript/bin/tsc", ["-b"]);
+  return code || runStep("app", process.execPath, ["packages/web/build-app.mjs"]);
 }
 
 /**

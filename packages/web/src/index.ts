@@ -1,0 +1,1 @@
+export { appFolder } from "./server/app-folder.ts";

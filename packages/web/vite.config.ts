@@ -1,0 +1,22 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+export default defineConfig(({ command }) => ({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  // The development server takes our packages from their sources, the build as they are published.
+  resolve: {
+    dedupe: ["yjs", "react", "react-dom"],
+    ...(command === "serve" ? { conditions: ["coppice-source", "module", "browser", "development|production"] } : {}),
+  },
+  build: {
+    outDir: "dist/app",
+    emptyOutDir: true,
+    target: "es2022",
+    // Read by what makes the service worker and by the size gate; not served.
+    manifest: "build-manifest.json",
+    // Every file has an address of its own: the content security policy knows no data: scripts or styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+}));
