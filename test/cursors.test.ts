@@ -80,6 +80,21 @@ async function share(): Promise<{ laptop: SharedSession; phone: SharedSession; i
 }
 
 describe("cursors through a relay", () => {
+  it("[CL111] who follows hears where the view goes as leaf, and where it comes back to", async () => {
+    const { laptop, phone, ids } = await share();
+    const seen: (string | null | undefined)[] = [phone.getLeafId()];
+    phone.subscribe((change) => {
+      if (change === "leaf") seen.push(phone.getLeafId());
+    });
+    phone.follow("id-laptop");
+    await laptop.session.moveTo(ids[0] as string);
+    await until(phone, () => seen.length === 2);
+    phone.unfollow();
+    expect(phone.getLeafId()).toBe(ids[1]);
+    await until(phone, () => seen.length === 3);
+    expect(seen).toEqual([ids[1], ids[0], ids[1]]);
+  });
+
   it("[CU9] F71: me is this replica, first, and others of this device are told apart from those of others", async () => {
     const { laptop, phone, ids } = await share();
     expect(laptop.getCursors()).toMatchObject([

@@ -1,4 +1,4 @@
-import type { SessionChange } from "@coppice/core";
+import type { TreeChange, TreeNode } from "@coppice/core";
 import type { YjsSessionStorage } from "@coppice/storage-yjs";
 import type { BranchEvent } from "./workspace-types.ts";
 
@@ -29,7 +29,7 @@ export class BranchWatch {
   }
 
   /** Looks at a change of the storage, right after it. */
-  take({ added, remote }: SessionChange): void {
+  take({ added, remote }: TreeChange<TreeNode>): void {
     if (!remote) return;
     const { sessionId, storage, isOwnDevice, deviceNames, onBranches } = this.#options;
     const branches = storage

@@ -5,6 +5,7 @@ import {
   type ResumePlan,
   type ResumePolicy,
   type RoomKeys,
+  type SessionTreeView,
   type StoredLeaf,
   YjsSessionStorage,
 } from "@coppice/storage-yjs";
@@ -16,7 +17,7 @@ import type { Replica, ReplicaReader } from "./replica.ts";
 import { SessionCursors } from "./session-cursors.ts";
 import { describeProblems, type SessionProblem } from "./session-problems.ts";
 import type { SyncStatus } from "./sync-status.ts";
-import type { BranchEvent, SessionCursor, SharedSession } from "./workspace-types.ts";
+import type { BranchEvent, SessionChangeKind, SessionCursor, SharedSession } from "./workspace-types.ts";
 
 /** What an open session needs from its workspace. */
 export interface OpenSharedSessionOptions {
@@ -45,8 +46,6 @@ export interface OpenSharedSessionOptions {
   /** The session is being closed; told once. */
   readonly onClosing: (closing: Promise<void>) => void;
 }
-
-type ChangeKind = "status" | "cursors" | "entries";
 
 /** How long a room must have been quiet before a new device takes its place in it, in ms: well above a sender's gaps. */
 const quietMs = 300;
@@ -103,13 +102,15 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   readonly storage: YjsSessionStorage;
   readonly session: Session;
   readonly #options: OpenSharedSessionOptions;
-  readonly #listeners = new Set<(change: ChangeKind) => void>();
+  readonly #listeners = new Set<(change: SessionChangeKind) => void>();
   readonly #cursors: SessionCursors;
   readonly #branches: BranchWatch;
   /** When entries last came into the session here, from wherever, in ms since 1970; undefined: not since it was opened. */
   lastEntryAt: number | undefined;
   readonly #stops: (() => void)[] = [];
   #deviceId: string;
+  /** As subscribers know it. */
+  #leafId: string | null | undefined;
   #keys: readonly RoomKeys[];
   #isSynced: boolean;
   #quietTimer: ReturnType<typeof setTimeout> | undefined;
@@ -140,7 +141,11 @@ export class OpenedSession implements SharedSession, ReplicaReader {
       isVisible: options.isVisible,
       deviceNames,
       onSameDevice: (other) => options.onSameDevice(other, () => this.#showsSameDevice(other)),
-      onChange: () => this.#notify("cursors"),
+      onChange: () => {
+        // What a follower looks at is decided by the others' cursors.
+        this.#noticeLeaf();
+        this.#notify("cursors");
+      },
     });
     this.#branches = new BranchWatch({
       sessionId: id,
@@ -150,7 +155,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
       onBranches: options.onBranches,
     });
     this.#stops.push(
-      this.storage.subscribe((change) => {
+      this.storage.subscribeToTree((change) => {
         const { added, remote } = change;
         this.lastEntryAt = Date.now();
         // What was there before this device had its place is no news to anybody.
@@ -159,23 +164,26 @@ export class OpenedSession implements SharedSession, ReplicaReader {
         // The room is not quiet yet: the wait begins anew.
         this.#stopSettling();
         this.#settleWhenQuiet();
-        this.#cursors.update();
+        this.#updateCursor();
         this.#notify("entries");
       }),
       replica.subscribe(() => {
         this.#settleWhenQuiet();
         // The cursor is sealed for one client id, and the replica may have had to take another.
-        this.#cursors.update();
+        this.#updateCursor();
         this.#notify("status");
       }),
     );
     this.#stops.push(() => this.#cursors.close());
+    this.#leafId = this.getLeafId();
     this.#cursors.update();
   }
 
   rebase(doc: Y.Doc, setAside: readonly LogRecord[]): readonly LogRecord[] {
     const unreadable = this.storage.rebase(doc, setAside);
-    this.#cursors.update();
+    this.#updateCursor();
+    // The tree has been made anew, also when nothing in it looks different.
+    this.#notify("entries");
     return unreadable;
   }
 
@@ -185,13 +193,13 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     else await this.#options.replica.flushed();
     await this.#writeSynced();
     this.storage.markSynced();
-    this.#cursors.update();
+    this.#updateCursor();
   }
 
   /** Makes an entry the device's leaf without a move in the log; the cursor shows it. */
   async standAt(leafId: string | null): Promise<void> {
     await this.storage.standAt(leafId);
-    this.#cursors.update();
+    this.#updateCursor();
   }
 
   get hasBeenFetched(): boolean {
@@ -205,6 +213,14 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     return { deviceId, ...(deviceName === undefined ? {} : { deviceName }) };
   }
 
+  get tree(): SessionTreeView {
+    return this.storage.treeView;
+  }
+
+  getLeafId(): string | null | undefined {
+    return this.storage.isPlaced ? this.storage.getReplicaLeaf() : undefined;
+  }
+
   getProblems(): SessionProblem[] {
     return describeProblems(this.storage.getUnreadable());
   }
@@ -213,7 +229,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   takeDeviceId(deviceId: string): void {
     this.storage.takeDeviceId(deviceId);
     this.#deviceId = deviceId;
-    this.#cursors.update();
+    this.#updateCursor();
   }
 
   /** The room has these keys from now on, the newest first; unsealed ones have none. */
@@ -222,6 +238,26 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     this.#keys = keys;
     this.storage.takeKeys(keys);
     this.#cursors.takeKeys(keys);
+    this.#noticeLeaf();
+    this.#notify("entries");
+  }
+
+  /** Shows the others where this replica stands, follows on, and tells who listens here when that led elsewhere. */
+  #updateCursor(): void {
+    this.#cursors.update();
+    this.#noticeLeaf();
+  }
+
+  #noticeLeaf(): void {
+    const leafId = this.getLeafId();
+    if (leafId === this.#leafId) return;
+    this.#leafId = leafId;
+    this.#notify("leaf");
+  }
+
+  /** Devices may go by other names now. */
+  noticeDeviceNames(): void {
+    this.#notify("cursors");
   }
 
   #showsSameDevice(replicaId: string): boolean {
@@ -247,7 +283,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
       this.storage.markSynced();
     }
     this.storage.standWithDevice(parseStoredLeaf(leaf));
-    this.#cursors.update();
+    this.#updateCursor();
   }
 
   planResume(policy: ResumePolicy): ResumePlan {
@@ -287,7 +323,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     return this.#options.replica.status();
   }
 
-  subscribe(listener: (change: ChangeKind) => void): () => void {
+  subscribe(listener: (change: SessionChangeKind) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -347,6 +383,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
   async #close(): Promise<void> {
     this.#stopSettling();
     for (const stop of this.#stops) stop();
+    this.#listeners.clear();
     try {
       await this.#markingSynced;
       await this.storage.close();
@@ -392,7 +429,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
       await this.#options.replica.flushed();
       await this.#writeSynced();
       this.storage.markSynced();
-      this.#cursors.update();
+      this.#updateCursor();
       this.#notify("entries");
     } catch (error) {
       // The disk is full or gone: the replica's status says so, and the next change of it tries again.
@@ -411,7 +448,7 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     });
   }
 
-  #notify(change: ChangeKind): void {
+  #notify(change: SessionChangeKind): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

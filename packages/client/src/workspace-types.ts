@@ -12,6 +12,8 @@ import type {
   RecordCrypto,
   ResumePlan as StorageResumePlan,
   ResumePolicy as StorageResumePolicy,
+  SessionNode as StorageSessionNode,
+  SessionTreeView as StorageSessionTreeView,
 } from "@coppice/storage-yjs";
 import type { NetworkSignal } from "./network-signal.ts";
 import type { RandomSource } from "./retry-delay.ts";
@@ -180,6 +182,15 @@ export interface ImportResult {
   readonly isComplete: boolean;
 }
 
+/** What is known of an entry without opening its content, as `@coppice/storage-yjs` describes it. */
+export type SessionNode = StorageSessionNode;
+
+/** The tree of an open session for looking at, as `@coppice/storage-yjs` describes it. */
+export type SessionTreeView = StorageSessionTreeView;
+
+/** What of an open session has changed. */
+export type SessionChangeKind = "status" | "cursors" | "entries" | "leaf";
+
 /** One open session of the workspace: storage, `Session`, status and cursors. */
 export interface SharedSession {
   readonly id: string;
@@ -188,6 +199,13 @@ export interface SharedSession {
   readonly session: Session;
   /** True once this device has had all of the session, or made it: from then on it has a place in it and may append. */
   readonly hasBeenFetched: boolean;
+  /** The tree for looking at, always the one of now and the same object: what is known without opening any content. */
+  readonly tree: SessionTreeView;
+  /**
+   * What this replica looks at, and where its next append goes: its place or, while it follows a device, that one's.
+   * null: before the first entry. undefined: it has no place yet (`hasBeenFetched` is false).
+   */
+  getLeafId(): string | null | undefined;
   /** The id of the device that wrote an entry, and its name when the workspace knows it. */
   getAuthor(entryId: string): { deviceId: string; deviceName?: string } | undefined;
   /** What of the session cannot be shown here and why; empty when all is well. Changes come with `entries`. */
@@ -225,8 +243,12 @@ export interface SharedSession {
   setRunning(isRunning: boolean): void;
   /** What is saved here and what is at the relay, at this moment. */
   status(): SyncStatus;
-  /** Calls the listener when status, cursors or entries change. Returns the function that stops it. */
-  subscribe(listener: (change: "status" | "cursors" | "entries") => void): () => void;
+  /**
+   * Calls the listener when something of the session has changed, once per kind: `entries` after the tree has (new
+   * entries, what cannot be shown, the place of a new device), `leaf` after `getLeafId` has, `cursors`, and `status`.
+   * Nothing is told once the session is closed. Returns the function that stops it.
+   */
+  subscribe(listener: (change: SessionChangeKind) => void): () => void;
   /**
    * Calls the listener when another device has made the session branch, with all branches of one transaction at once,
    * also of what it wrote while this device was offline. Not for what was there when this device first got the session,

@@ -522,6 +522,8 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
           if (this.#list.isDeleted(sessionId))
             this.#deletions.noteUnsent({ sessionId, roomId: room.roomId }, countWaiting(session));
           onClosing(closing);
+          // It counts in the status of all no longer.
+          this.#notify("status");
         },
       });
       session.subscribe((change) => {
@@ -568,6 +570,7 @@ class OpenedWorkspace implements Workspace, ReplicaReader {
     if (!this.#isListening) return;
     for (const session of this.#sessions.opened) {
       this.#giveKeys(session);
+      session.noticeDeviceNames();
       if (this.#list.isDeleted(session.id)) session.leaveDeleted();
     }
     this.#deletions.look();

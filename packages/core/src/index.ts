@@ -58,7 +58,7 @@ export { LineMatcher } from "./line-matcher.ts";
 export type { InsertResult, TreeNode, TreeStats } from "./session-tree.ts";
 export { SessionTree } from "./session-tree.ts";
 export { TaskQueue } from "./task-queue.ts";
-export type { ShownRun, TreeSessionStorageOptions } from "./tree-session-storage.ts";
+export type { ShownRun, TreeChange, TreeSessionStorageOptions } from "./tree-session-storage.ts";
 export { TreeSessionStorage } from "./tree-session-storage.ts";
 
 // Sessions, and what a model sees of them.

@@ -82,7 +82,7 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
   readonly #roots: Slot<Node>[] = [];
   readonly #waitingByParentId = new Map<string, Slot<Node>[]>();
   #lastShown: Slot<Node> | undefined;
-  #shownNodes: Node[] | undefined;
+  #shownNodes: readonly Node[] | undefined;
   #minimumRecordCount = 0;
   #isRanked = false;
 
@@ -133,11 +133,12 @@ export class SessionTree<Node extends TreeNode = TreeNode> {
     return [shown, ...this.#inLogOrder([...(this.#hiddenById.get(id) ?? [])])].map((slot) => slot.node);
   }
 
-  /** Shown nodes in log order. The same array until the next insert. */
+  /** Shown nodes in log order. The same array, frozen, until the next insert. */
   nodes(): readonly Node[] {
     if (this.#shownNodes === undefined) {
-      this.#shownNodes = [];
-      for (const slot of this.#log) if (slot.shown) this.#shownNodes.push(slot.node);
+      const nodes: Node[] = [];
+      for (const slot of this.#log) if (slot.shown) nodes.push(slot.node);
+      this.#shownNodes = Object.freeze(nodes);
     }
     return this.#shownNodes;
   }

@@ -28,6 +28,14 @@ export interface ShownRun<Node extends TreeNode> {
   readonly at?: number;
 }
 
+/** What changed in a storage's tree, told before any content is read. */
+export interface TreeChange<Node extends TreeNode> {
+  /** Shown from now on, in log order. Empty when something else has changed that reads of the tree or of problems show. */
+  readonly added: readonly Node[];
+  /** True when another replica or process wrote them. */
+  readonly remote: boolean;
+}
+
 /** What every storage over a tree is made from. */
 export interface TreeSessionStorageOptions {
   readonly metadata: SessionMetadata;
@@ -62,6 +70,7 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
   readonly #appends = new TaskQueue();
   readonly #notices = new TaskQueue();
   readonly #listeners = new Set<(change: SessionChange) => void>();
+  readonly #treeListeners = new Set<(change: TreeChange<Node>) => void>();
   #written: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
@@ -113,12 +122,15 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
       const last = nodes.at(-1);
       if (!remote && last !== undefined) this.leafId = this.tree.leafEffect(last);
     }
-    if (this.#listeners.size > 0) {
+    if (this.#listeners.size + this.#treeListeners.size > 0) {
       const nodes = runs.flatMap((run) => run.nodes);
       const previous = this.#previousTree;
       const added = nodes.filter((node, index) => results[index]?.shown && !previous?.has(node.id));
       const repeated = previous ? [] : nodes.filter((_, index) => results[index]?.duplicateOf !== undefined);
-      if (added.length + repeated.length > 0) this.#queueNotice(added, this.#groupById(repeated, nodes), remote);
+      if (added.length + repeated.length > 0) {
+        this.tellTreeChange({ added, remote });
+        if (this.#listeners.size > 0) this.#queueNotice(added, this.#groupById(repeated, nodes), remote);
+      }
     }
     return results;
   }
@@ -137,6 +149,15 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
       this.#previousTree = undefined;
       this.leafId = leafId;
     }
+  }
+
+  /** Tells those who look at the tree; `show` does it by itself. */
+  protected tellTreeChange(change: TreeChange<Node>): void {
+    // A turn for each: one that throws is reported as uncaught and keeps no other from hearing.
+    for (const listener of this.#treeListeners)
+      queueMicrotask(() => {
+        if (this.#treeListeners.has(listener)) listener(change);
+      });
   }
 
   async getMetadata(): Promise<SessionMetadata> {
@@ -278,6 +299,18 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     };
   }
 
+  /**
+   * As `subscribe`, but told what is known without reading any content: for whoever looks at the tree and would not want
+   * ten thousand entries opened because they have arrived. Told before `subscribe` tells of the same change.
+   */
+  subscribeToTree(listener: (change: TreeChange<Node>) => void): () => void {
+    const call = (change: TreeChange<Node>): void => listener(change);
+    this.#treeListeners.add(call);
+    return () => {
+      this.#treeListeners.delete(call);
+    };
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#finish();
     return this.#closing;
@@ -396,6 +429,7 @@ export abstract class TreeSessionStorage<Node extends TreeNode> implements Sessi
     await this.#written;
     await this.#notices.idle();
     this.#listeners.clear();
+    this.#treeListeners.clear();
     await this.release();
   }
 }

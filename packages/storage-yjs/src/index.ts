@@ -16,6 +16,7 @@ export { ENTRIES_NAME, MAX_TRANSACTION_BYTES, RecordLog } from "./record-log.ts"
 export type { ResumePlan, ResumePolicy } from "./resume.ts";
 export type { RoomKeys } from "./room-keys.ts";
 export { createRoomKeys, deriveDeletionSecret, deriveRoomKeys, deriveWorkspaceRoom, KEY_BYTES } from "./room-keys.ts";
+export type { SessionNode, SessionTreeView } from "./session-tree-view.ts";
 export type { UnreadableCounts } from "./unreadable-records.ts";
 export type { EntryConflict } from "./yjs-session-storage.ts";
 export { YjsSessionStorage } from "./yjs-session-storage.ts";

@@ -28,6 +28,7 @@ import { ReplicaLeaf } from "./replica-leaf.ts";
 import type { ResumePlan, ResumePolicy } from "./resume.ts";
 import type { RoomKeys } from "./room-keys.ts";
 import { HEADER_TYPE, SessionRecords } from "./session-records.ts";
+import { LiveTreeView, type SessionTreeView } from "./session-tree-view.ts";
 import { encodeText } from "./text-codec.ts";
 import type { UnreadableCounts } from "./unreadable-records.ts";
 import type { YjsSessionStorageOptions } from "./yjs-storage-options.ts";
@@ -48,6 +49,8 @@ export interface EntryConflict {
  * entry is in the doc but not known to be durable, so it must not be appended again. SPEC YS.
  */
 export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
+  /** The tree for looking at, always the one of now; no content is opened for it. */
+  readonly treeView: SessionTreeView = new LiveTreeView(() => this.tree);
   readonly #options: YjsSessionStorageOptions;
   readonly #codec: RecordCodec;
   readonly #payloads: EntryPayloads;
@@ -483,6 +486,8 @@ export class YjsSessionStorage extends TreeSessionStorage<EntryNode> {
       indexed: records.map((record) => this.#sessionRecords.index(record)),
     }));
     this.#leaf.settleAfter(this.#insert(indexedRuns, isOwn));
+    // A header, and what cannot be read, change what is said of the session.
+    if (!indexedRuns.some(({ indexed }) => indexed.some(isNode))) this.tellTreeChange({ added: [], remote: !isOwn });
     this.#index.noteGrowth(this.#records);
   }
 
