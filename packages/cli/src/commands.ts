@@ -22,6 +22,7 @@ const loadersByName: ReadonlyMap<string, () => Promise<CliCommand>> = new Map([
   ["devices", async () => (await import("./commands/devices.ts")).devicesCommand],
   ["watch", async () => (await import("./commands/watch.ts")).watchCommand],
   ["status", async () => (await import("./commands/status.ts")).statusCommand],
+  ["web", async () => (await import("./commands/web.ts")).webCommand],
   ["serve", async () => (await import("./commands/serve.ts")).serveCommand],
 ]);
 

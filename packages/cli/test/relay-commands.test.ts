@@ -49,6 +49,7 @@ describe("serve", () => {
         url: relay.url,
         port: relay.port,
         data: relay.dataFolder,
+        page: `http://127.0.0.1:${relay.port}/`,
       });
     }
   });

@@ -2,7 +2,13 @@ export type { HasGitRemote, RemoteGroup } from "./git-remote.ts";
 export { groupSessionsByRemote, normalizeGitRemote, removeCredentials } from "./git-remote.ts";
 export type { NetworkSignal } from "./network-signal.ts";
 export type { PairingInvitation } from "./pairing-link.ts";
-export { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "./pairing-link.ts";
+export {
+  formatPairingLink,
+  formatWebLink,
+  isPairingLink,
+  parsePairingLink,
+  parseRelayAddress,
+} from "./pairing-link.ts";
 export type { RandomSource } from "./retry-delay.ts";
 export type { SessionLocals } from "./session-locals.ts";
 export type { SessionProblem } from "./session-problems.ts";

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { formatPairingLink, isPairingLink, parsePairingLink, parseRelayAddress } from "../src/pairing-link.ts";
+import {
+  formatPairingLink,
+  formatWebLink,
+  isPairingLink,
+  parsePairingLink,
+  parseRelayAddress,
+} from "../src/pairing-link.ts";
 
 const workspaceKey = Uint8Array.from({ length: 32 }, (_, at) => (at * 37) % 256);
 
@@ -57,7 +63,7 @@ describe("pairing links", () => {
   });
 
   it("[WS6, WS50] a link of a newer version says upgrade", () => {
-    for (const link of ["ws://127.0.0.1:4600/#coppice=3.anything", "coppice:/#coppice=17.x.y.z"])
+    for (const link of ["ws://127.0.0.1:4600/#coppice=4.anything", "coppice:/#coppice=17.x.y.z"])
       expect(() => parsePairingLink(link)).toThrow(
         expect.objectContaining({ code: "version_mismatch", message: expect.stringContaining("upgrade") }),
       );
@@ -87,6 +93,37 @@ describe("pairing links", () => {
     }
     expect(message).toContain("damaged");
     expect(message).not.toContain(link.slice(-20));
+  });
+
+  it.each([
+    ["ws://127.0.0.1:4600", undefined, `http://127.0.0.1:4600/#coppice=2.${key}.TdeHxA`],
+    ["wss://r.example/team", undefined, `https://r.example/team/#coppice=2.${key}.TdeHxA`],
+    ["wss://r.example", "https://r.example/", `https://r.example/#coppice=2.${key}.TdeHxA`],
+    [
+      "wss://r.example/team",
+      "http://127.0.0.1:4601",
+      `http://127.0.0.1:4601/#coppice=3.${key}.TdeHxA.wss%3A%2F%2Fr.example%2Fteam`,
+    ],
+    [undefined, "http://127.0.0.1:4601", `http://127.0.0.1:4601/#coppice=3.${key}.TdeHxA.`],
+  ])("[WS90] a link for a browser, of relay %s and page %s, is what it always was", (relay, page, link) => {
+    const invitation = { ...(relay === undefined ? {} : { relay }), workspaceKey };
+    expect(formatWebLink(invitation, page)).toBe(link);
+    expect(isPairingLink(link)).toBe(true);
+    expect(parsePairingLink(link)).toEqual(invitation);
+  });
+
+  it.each([
+    `http://h/#coppice=3.${key}.TdeHxA`,
+    `http://h/#coppice=3.${key}.TdeHxB.`,
+    `http://h/#coppice=3.${key}.TdeHxA.%`,
+    `ws://h/#coppice=3.${key}.TdeHxA.`,
+  ])("[WS90] a damaged link for a browser is refused with what to do: %s", (link) => {
+    expect(() => parsePairingLink(link)).toThrow(/coppice link/);
+  });
+
+  it("[WS90] a workspace without a relay has no page but a named one", () => {
+    expect(() => formatWebLink({ workspaceKey })).toThrow(expect.objectContaining({ code: "invalid_entry" }));
+    expect(() => formatWebLink({ workspaceKey }, "ws://x")).toThrow(expect.objectContaining({ code: "invalid_entry" }));
   });
 
   it.each(["http://x", "relay.example", "ws://host/?q=1", ""])("[WS6] %j is no relay address", (text) => {

@@ -27,6 +27,11 @@ export interface RelayOptions {
   readonly port?: number;
   /** Who may connect. `open`: every program of this machine, no web page; needs a loopback host. */
   readonly auth: "open";
+  /**
+   * Answers requests that are neither for a probe nor for a websocket, whatever they ask: serves an app beside the rooms.
+   * Default: a sentence at `/`, and 404.
+   */
+  readonly app?: (request: IncomingMessage, response: ServerResponse) => void;
   /** Where the relay reports; default: nowhere. */
   readonly logger?: Logger;
   /** Rooms nobody is let into for now (4502), as one that costs all others too much. What is stored of them stays. */
@@ -99,7 +104,7 @@ class RelayServer implements Relay {
   #address: AddressInfo = { address: "", port: 0, family: "" };
   #closing: Promise<void> | undefined;
 
-  constructor({ store, limits, logger, quarantinedRooms }: RelayOptions, authorize: Authorize) {
+  constructor({ store, limits, logger, quarantinedRooms, app = answerPlainly }: RelayOptions, authorize: Authorize) {
     this.#limits = { ...defaultRelayLimits, ...limits };
     this.#incoming = new IncomingBudget(this.#limits.maxUnfinishedBytes);
     this.#logger = logger ?? pino({ level: "silent" });
@@ -113,7 +118,9 @@ class RelayServer implements Relay {
       onUnreadable: (error) => this.#rooms.fail(error),
     });
     this.#authorize = authorize;
-    this.#http = createServer((request, response) => answerRequest(request, response, () => this.#describeReadiness()));
+    this.#http = createServer((request, response) => {
+      if (!answerProbe(request, response, () => this.#describeReadiness())) app(request, response);
+    });
     this.#websockets = new WebSocketServer({
       noServer: true,
       WebSocket: RelaySocket,
@@ -285,22 +292,38 @@ class RelayServer implements Relay {
 
 const restarting: Refusal = { reason: "restarting", message: "the relay is stopping" };
 
-/** HTTP is for probes and for people who paste the address into a browser. */
-function answerRequest(
-  { method, url }: IncomingMessage,
+/** Answers what asks whether the relay is there; false when this is something else. */
+function answerProbe(
+  request: IncomingMessage,
   response: ServerResponse,
   describeReadiness: () => string | undefined,
-): void {
-  const answer = (status: number, text: string): void => {
-    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
-    response.end(text);
-  };
-  const path = url?.split("?", 1)[0];
-  if (method !== "GET" && method !== "HEAD") answer(405, "");
-  else if (path === "/healthz") answer(200, "ok\n");
-  else if (path === "/readyz") {
-    const problem = describeReadiness();
-    answer(problem === undefined ? 200 : 503, `${problem ?? "ready"}\n`);
-  } else if (path === "/") answer(200, "This is a Coppice relay. Its rooms are reached by websocket.\n");
-  else answer(404, "There is nothing here: / , /healthz and /readyz answer, rooms are reached by websocket.\n");
+): boolean {
+  const path = pathOf(request);
+  if (!isRead(request) || (path !== "/healthz" && path !== "/readyz")) return false;
+  const problem = path === "/readyz" ? describeReadiness() : undefined;
+  const word = path === "/readyz" ? "ready" : "ok";
+  answer(response, problem === undefined ? 200 : 503, `${problem ?? word}\n`);
+  return true;
+}
+
+/** For people who paste the address of a relay without an app into a browser. */
+function answerPlainly(request: IncomingMessage, response: ServerResponse): void {
+  if (!isRead(request)) answer(response, 405, "");
+  else if (pathOf(request) === "/")
+    answer(response, 200, "This is a Coppice relay. Its rooms are reached by websocket.\n");
+  else
+    answer(response, 404, "There is nothing here: / , /healthz and /readyz answer, rooms are reached by websocket.\n");
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
+  response.end(text);
+}
+
+function pathOf({ url }: IncomingMessage): string | undefined {
+  return url?.split("?", 1)[0];
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { openRelay, type RelayOptions } from "@coppice/relay";
 import { closeCodes, tokenToSubprotocols } from "@coppice/wire";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { MemoryUpdateStore } from "./memory-update-store.ts";
 import { RawClient } from "./raw-client.ts";
 import { startRelay } from "./relay-fixture.ts";
@@ -145,6 +145,25 @@ test("[RL4] HTTP gets a short plain answer, and other methods none", async () =>
   expect(answer.headers.get("content-type")).toContain("text/plain");
   expect((await answer.text()).length).toBeLessThan(200);
   expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);
+});
+
+test("[RL4] an app answers everything but probes and websockets", async () => {
+  const asked: string[] = [];
+  const relay = await openRelay({
+    store: new MemoryUpdateStore(),
+    auth: "open",
+    app: ({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      response.writeHead(202).end("app");
+    },
+  });
+  onTestFinished(() => relay.close());
+  const url = relay.url.replace("ws:", "http:");
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  for (const path of ["/", "/room?x=1"]) expect(await (await fetch(`${url}${path}`)).text()).toBe("app");
+  expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(202);
+  expect(asked).toEqual(["GET /", "GET /room?x=1", "POST /healthz"]);
 });
 
 test("[RL71] probes are told that the process lives, and whether clients should be sent here", async () => {

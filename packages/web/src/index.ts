@@ -1,1 +1,2 @@
-export { appFolder } from "./server/app-folder.ts";
+export type { AppHandler, AppHandlerOptions } from "./server/create-app-handler.ts";
+export { createAppHandler, isAppBuilt } from "./server/create-app-handler.ts";

@@ -1,19 +1,19 @@
 import { join, resolve } from "node:path";
-import { SessionError } from "@coppice/core";
-import { ensureWritableFolder, readErrorCode } from "@coppice/home";
+import { ensureWritableFolder } from "@coppice/home";
 import { openLmdbStore } from "@coppice/persist-lmdb";
 import { createRelayLogger, openRelay, type Relay, type RelayLogLevel } from "@coppice/relay";
+import { createAppHandler, isAppBuilt } from "@coppice/web/server";
 import { type CliCommand, defineCliCommand } from "../command.ts";
 import { toShape } from "../json-shapes.ts";
+import { describePortInUse, parsePort } from "../serve-app.ts";
 import { markServed, refuseServedFolder, unmarkServed } from "../served-folder.ts";
 import { UsageError } from "../usage-error.ts";
 import { waitForStop } from "../wait-for-stop.ts";
 
 const defaultPort = 4600;
-const maxPort = 65_535;
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 
-/** `coppice serve`: the relay. */
+/** `coppice serve`: the relay, and the app for browsers beside it. */
 export const serveCommand: CliCommand = defineCliCommand({
   name: "serve",
   summary: "Run the relay that devices meet at; it keeps sealed bytes and cannot read them",
@@ -57,6 +57,8 @@ export const serveCommand: CliCommand = defineCliCommand({
     const dataFolder = data === undefined ? join(homeFolder, "relay") : resolve(data);
     await ensureWritableFolder(dataFolder, "--data");
     const stopSignal = listenForStop();
+    // A clone that has only been compiled has none.
+    const hasApp = isAppBuilt();
     const store = await openLmdbStore({ path: dataFolder, compactOnOpen: true });
     try {
       await refuseServedFolder(dataFolder);
@@ -65,6 +67,7 @@ export const serveCommand: CliCommand = defineCliCommand({
         host,
         port,
         auth: "open",
+        ...(hasApp && { app: createAppHandler() }),
         ...(logger !== undefined && { logger }),
       });
       try {
@@ -72,7 +75,9 @@ export const serveCommand: CliCommand = defineCliCommand({
         // A log that begins with what began it: without it an empty log could be one of a relay that never came up.
         logger?.info({ url: relay.url, data: dataFolder }, "the relay listens");
         output.print(`relay ${relay.url}  keeps sealed bytes only, in ${dataFolder}`);
-        output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder }));
+        const page = hasApp ? `${relay.url.replace(/^ws/, "http")}/` : null;
+        if (page !== null) output.print(`browser ${page}  \`coppice link --web\` prints the address with the key`);
+        output.printJson(toShape("serve", { url: relay.url, port: relay.port, data: dataFolder, page }));
         const failure = relay.failed.then((error) => {
           throw error;
         });
@@ -102,28 +107,18 @@ function checkAuth(auth: string, host: string): void {
   }
 }
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= maxPort) return port;
-  throw new UsageError(`--port takes a number from 0 to ${maxPort}, not "${text}".`);
-}
-
 function parseLogLevel(text: string): RelayLogLevel | undefined {
   if (text === "off") return undefined;
   if (text === "error" || text === "warn" || text === "info") return text;
   throw new UsageError(`--log takes off, error, warn or info, not "${text}".`);
 }
 
-async function listen(options: Parameters<typeof openRelay>[0]): Promise<Relay> {
+async function listen(
+  options: Parameters<typeof openRelay>[0] & { readonly host: string; readonly port: number },
+): Promise<Relay> {
   try {
     return await openRelay(options);
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    if (readErrorCode(cause) !== "EADDRINUSE") throw error;
-    throw new SessionError(
-      "storage",
-      `Port ${options.port} on ${options.host} is in use; end the program that holds it, or choose another with --port (0 takes a free one).`,
-      { cause: error },
-    );
+    throw describePortInUse(error, options.host, options.port) ?? error;
   }
 }
