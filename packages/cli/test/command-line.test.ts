@@ -209,7 +209,7 @@ describe("failures", () => {
 
   it.each([
     ["device.json", '{ "v": 2, "device": {} }'],
-    ["workspace-link", "coppice:/#coppice=3.abc"],
+    ["workspace-link", "coppice:/#coppice=4.abc"],
   ])("[CP2, CP11, WS50] a home whose %s a newer version has written", async (name, text) => {
     const device = await makeDevice("laptop");
     await writeFile(join(device.home, name), text);
