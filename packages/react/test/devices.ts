@@ -3,12 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWorkspace, type SharedSession, type WebSocketConstructor, type Workspace } from "@coppice/client";
 import { openLmdbStore } from "@coppice/persist-lmdb";
-import { openRelay, type Relay } from "@coppice/relay";
 import { nodeRecordCrypto } from "@coppice/storage-yjs/node";
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 
-export const workspaceKey: Uint8Array = new Uint8Array(32).fill(3);
+const workspaceKey: Uint8Array = new Uint8Array(32).fill(3);
 
 async function openStore() {
   const folder = await mkdtemp(join(tmpdir(), "coppice-react-"));
@@ -16,13 +15,6 @@ async function openStore() {
   const store = await openLmdbStore({ path: folder });
   onTestFinished(() => store.close());
   return store;
-}
-
-/** A relay that lives as long as the test. */
-export async function startRelay(): Promise<Relay> {
-  const relay = await openRelay({ store: await openStore(), auth: "open", port: 0 });
-  onTestFinished(() => relay.close());
-  return relay;
 }
 
 /** A device of the workspace on a disk of its own; without a relay alone. */

@@ -39,7 +39,7 @@ export class Watch<Value> {
 }
 
 /** A component that uses hooks and shows what they give to a watch. */
-export function Probe<Value>({ use, watch }: { use: () => Value; watch: Watch<Value> }): null {
+function Probe<Value>({ use, watch }: { use: () => Value; watch: Watch<Value> }): null {
   const value = use();
   useEffect(() => watch.take(value));
   return null;
@@ -52,7 +52,7 @@ export interface Mounted {
 }
 
 /** Renders in StrictMode, in a root of its own. */
-export function mount(element: ReactNode): Mounted {
+function mount(element: ReactNode): Mounted {
   const container = document.createElement("div");
   const root: Root = createRoot(container);
   const render = (next: ReactNode): void => root.render(createElement(StrictMode, null, next));
