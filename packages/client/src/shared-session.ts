@@ -213,6 +213,10 @@ export class OpenedSession implements SharedSession, ReplicaReader {
     return { deviceId, ...(deviceName === undefined ? {} : { deviceName }) };
   }
 
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
   get tree(): SessionTreeView {
     return this.storage.treeView;
   }

@@ -199,6 +199,8 @@ export interface SharedSession {
   readonly session: Session;
   /** True once this device has had all of the session, or made it: from then on it has a place in it and may append. */
   readonly hasBeenFetched: boolean;
+  /** True from the call of `close` on, whoever closes it: then it is of no use any more, and the workspace opens another. */
+  readonly isClosed: boolean;
   /** The tree for looking at, always the one of now and the same object: what is known without opening any content. */
   readonly tree: SessionTreeView;
   /**

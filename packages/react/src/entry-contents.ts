@@ -27,10 +27,10 @@ const maxKeptBytes = 4 * 1024 * 1024;
 
 /**
  * Opens the contents of entries for whoever shows them, some at a time with turns for other work between, and tells all
- * who wait for those of one turn together. What is no longer asked for is not opened. SPEC RE20 to RE24.
+ * who wait for those of one turn together. What is no longer asked for is not opened. SPEC RE20 to RE23.
  */
 export class EntryContents {
-  readonly #session: SharedSession;
+  readonly #session: Pick<SharedSession, "tree" | "storage">;
   readonly #feed: ChangeFeed<SessionChangeKind>;
   /** Those without listeners in the order in which they lost the last one. */
   readonly #slots = new Map<string, Slot>();
@@ -40,7 +40,7 @@ export class EntryContents {
   #isLoading = false;
   #stopFeed: (() => void) | undefined;
 
-  constructor(session: SharedSession, feed: ChangeFeed<SessionChangeKind>) {
+  constructor(session: Pick<SharedSession, "tree" | "storage">, feed: ChangeFeed<SessionChangeKind>) {
     this.#session = session;
     this.#feed = feed;
   }

@@ -52,6 +52,7 @@ export class HeldSession {
   /** Counts attempts to open: what an earlier one leads to is nobody's any more. */
   #attempt = 0;
   #isOpening = false;
+  #stopWatching: (() => void) | undefined;
   #stopWaiting: (() => void) | undefined;
   #stopClosing: (() => void) | undefined;
 
@@ -61,7 +62,9 @@ export class HeldSession {
     this.#sessionId = sessionId;
   }
 
-  readonly getState = (): SessionState => this.#state;
+  /** Never one that is closed, whoever has closed it. */
+  readonly getState = (): SessionState =>
+    this.#state.state === "open" && this.#state.session.isClosed ? opening : this.#state;
 
   /** Holds the session open until the returned function is called, and for `keepOpenMs` longer. */
   hold(listener: () => void, keepOpenMs: number): () => void {
@@ -70,11 +73,24 @@ export class HeldSession {
     this.#listeners.add(call);
     this.#stopClosing?.();
     this.#stopClosing = undefined;
-    // Also when it is open by now: somebody else may have closed it while nobody here held it.
-    if (this.#listeners.size === 1) this.#open();
+    if (this.#listeners.size === 1) {
+      this.#stopWatching = this.#feed.subscribe(["status"], () => this.#openAgain());
+      // Also when it is open: somebody else may have closed it while nobody here held it.
+      this.#open();
+    }
     return () => {
-      if (this.#listeners.delete(call) && this.#listeners.size === 0) this.#closeAfter(keepOpenMs);
+      if (!this.#listeners.delete(call) || this.#listeners.size > 0) return;
+      this.#stopWatching?.();
+      this.#stopWatching = undefined;
+      this.#closeAfter(keepOpenMs);
     };
+  }
+
+  /** Somebody may have closed what components show: then it is opened anew for them. */
+  #openAgain(): void {
+    if (this.#state.state !== "open" || !this.#state.session.isClosed) return;
+    this.#set(opening);
+    this.#open();
   }
 
   #open(): void {
@@ -87,11 +103,12 @@ export class HeldSession {
         if (attempt !== this.#attempt) return;
         this.#isOpening = false;
         if (this.#state.state !== "open" || this.#state.session !== session) this.#set({ state: "open", session });
-        if (this.#listeners.size === 0 && this.#stopClosing === undefined) this.#close();
+        if (this.#isGivenUp()) this.#close();
       },
       (error: unknown) => {
         if (attempt !== this.#attempt) return;
         this.#isOpening = false;
+        if (this.#isGivenUp()) return;
         this.#fail(toSessionError(error));
       },
     );
@@ -140,12 +157,18 @@ export class HeldSession {
   }
 
   #closeAfter(keepOpenMs: number): void {
+    this.#stopClosing = () => undefined;
     if (keepOpenMs === Number.POSITIVE_INFINITY) return;
     const timer = setTimeout(() => {
       this.#stopClosing = undefined;
       this.#close();
     }, keepOpenMs);
     this.#stopClosing = () => clearTimeout(timer);
+  }
+
+  /** Nobody holds it any more, and the time to come back is over. */
+  #isGivenUp(): boolean {
+    return this.#listeners.size === 0 && this.#stopClosing === undefined;
   }
 
   /** Nobody holds it any more: closes it once it is open and nothing of it waits for the relay. */

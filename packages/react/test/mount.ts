@@ -39,7 +39,7 @@ export class Watch<Value> {
 }
 
 /** A component that uses hooks and shows what they give to a watch. */
-function Probe<Value>({ use, watch }: { use: () => Value; watch: Watch<Value> }): null {
+export function Probe<Value>({ use, watch }: { use: () => Value; watch: Watch<Value> }): null {
   const value = use();
   useEffect(() => watch.take(value));
   return null;
@@ -52,7 +52,7 @@ export interface Mounted {
 }
 
 /** Renders in StrictMode, in a root of its own. */
-function mount(element: ReactNode): Mounted {
+export function mount(element: ReactNode): Mounted {
   const container = document.createElement("div");
   const root: Root = createRoot(container);
   const render = (next: ReactNode): void => root.render(createElement(StrictMode, null, next));
@@ -75,4 +75,18 @@ export function watchHooks<Value>(
   const watch = new Watch<Value>();
   const probe = createElement(Probe<Value>, { use, watch });
   return Object.assign(watch, { mounted: mount(createElement(WorkspaceProvider, { workspace, ...options }, probe)) });
+}
+
+/** Settles when an element looks as it is to. */
+export function untilShown(container: HTMLElement, isShown: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!isShown()) return;
+      observer.disconnect();
+      resolve();
+    };
+    const observer = new window.MutationObserver(look);
+    observer.observe(container, { childList: true, subtree: true, characterData: true });
+    look();
+  });
 }
