@@ -29,6 +29,14 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
   };
 }
 
+/**
+ * Opens a profile that lies on disk, in a Chromium process of its own: what it stores survives `close` and a kill and is
+ * there when the folder is opened again. The folder is the caller's to remove.
+ */
+export async function openProfile(folder: string): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(join(folder, "profile"), launchOptions(folder));
+}
+
 /** HOME too is one of its own, for what Chromium keeps beside its profile. */
 function launchOptions(home: string): LaunchOptions {
   return {

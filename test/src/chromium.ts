@@ -22,7 +22,7 @@ export const chromiumArguments: readonly string[] = [
 ];
 
 /** The system's Chromium: the one that CHROMIUM_PATH names, or the first that is found; undefined without any. */
-function findChromium(): string | undefined {
+export function findChromium(): string | undefined {
   const named = process.env.CHROMIUM_PATH;
   if (named) {
     if (isProgram(named)) return named;
