@@ -285,7 +285,7 @@ export interface OpenWorkspaceOptions {
    * nowhere. One that rejects or does not answer is asked again, for ever. Absent: no token.
    */
   token?: TokenSource | undefined;
-  /** Tells when this machine has got a network, which is worth an attempt at once. Default: the browser's `online` event. */
+  /** Tells when this machine has got a network or woken up, which is worth an attempt at once. Default: what a browser tells. */
   networkSignal?: NetworkSignal | undefined;
   /** Spreads attempts to connect in time. Default `Math.random`. */
   random?: RandomSource | undefined;
