@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -20,6 +20,7 @@ if (!existsSync(stampFile) || !existsSync(appFolder) || readFileSync(stampFile, 
   await build({ root: packageFolder, logLevel: "warn" });
   // For the size gate; nothing that a browser should be sent.
   renameSync(join(appFolder, "build-manifest.json"), join(packageFolder, "node_modules", ".app-manifest.json"));
+  writeServiceWorker();
   for (const path of listFiles(appFolder)) if (compressible.test(path)) writeCompressed(path);
   writeFileSync(stampFile, source);
 }
@@ -28,7 +29,7 @@ if (!existsSync(stampFile) || !existsSync(appFolder) || readFileSync(stampFile, 
 function hashSources() {
   const hash = createHash("sha256");
   const own = ["src", "public"].flatMap((folder) => listFiles(join(packageFolder, folder)));
-  const ownFiles = ["index.html", "vite.config.ts", "package.json", "build-app.mjs"];
+  const ownFiles = ["index.html", "vite.config.ts", "package.json", "build-app.mjs", "service-worker.js"];
   const compiled = readdirSync(packagesFolder)
     .map((name) => join(packagesFolder, name, "dist"))
     .filter((folder) => folder !== join(packageFolder, "dist") && existsSync(folder))
@@ -45,6 +46,20 @@ function hashSources() {
       .update(readFileSync(path))
       .update("\0");
   return hash.digest("hex");
+}
+
+/** Fills in what it keeps: every file of this build. Its own bytes change with any of them, which is how browsers notice. */
+function writeServiceWorker() {
+  const hash = createHash("sha256");
+  const paths = listFiles(appFolder).sort();
+  for (const path of paths) hash.update(`${path.slice(appFolder.length)}\0`).update(readFileSync(path));
+  const addresses = paths
+    .map((path) => path.slice(appFolder.length).split(sep).join("/"))
+    .map((path) => (path === "/index.html" ? "/" : path));
+  const text = readFileSync(join(packageFolder, "service-worker.js"), "utf8")
+    .replace('["__FILES__"]', JSON.stringify(addresses))
+    .replace("__VERSION__", hash.digest("hex").slice(0, 16));
+  writeFileSync(join(appFolder, "sw.js"), text);
 }
 
 function listFiles(folder) {
