@@ -120,6 +120,11 @@ export class Session<Storage extends SessionStorage = SessionStorage> {
     return buildSessionContext(await this.#readContextPath(), this.#mergeOptions(options));
   }
 
+  /** Appends an entry of any content under the leaf; what its fields name is not looked up. */
+  appendContent(content: EntryContent): Promise<string> {
+    return this.#append(content);
+  }
+
   /** Appends a message of any role. */
   appendMessage(message: AgentMessageLike): Promise<string> {
     return this.#append({ type: "message", message });

@@ -1,0 +1,147 @@
+import type { SharedSession } from "@coppice/client";
+import { type Branch, useDevices } from "@coppice/react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { deviceName } from "../model/cursor-marks.ts";
+import { findItemOf, layOutTranscript, type TranscriptItem } from "../model/transcript-items.ts";
+import type { MenuItem } from "../parts/menu.tsx";
+import { TranscriptItemView } from "./transcript-item-view.tsx";
+import "./transcript.css";
+
+/** Nearer to the end than this, in pixels, new entries are followed. */
+const atEndWithin = 80;
+
+/** What the transcript shows. */
+export interface TranscriptPaneProps {
+  readonly session: SharedSession;
+  readonly branch: Branch;
+  /** Grows when labels may have changed. */
+  readonly version: number;
+  /** The entry to begin with; undefined: the end. */
+  readonly lookedAtId: string | undefined;
+  readonly actsOf: (entryId: string) => readonly MenuItem[];
+}
+
+/** The branch as a conversation: a virtual list that stays at its end while it is there. */
+export function TranscriptPane({ session, branch, version, lookedAtId, actsOf }: TranscriptPaneProps): ReactNode {
+  const items = useItems(branch);
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => estimateHeight(items[index]),
+    getItemKey: (index) => items[index]?.id ?? index,
+    overscan: 4,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: atEndWithin,
+    paddingEnd: 24,
+    paddingStart: 8,
+    useAnimationFrameWithResizeObserver: true,
+  });
+  useStart(items, lookedAtId, {
+    toItem: (index) => virtualizer.scrollToIndex(index, { align: "start" }),
+    toEnd: () => virtualizer.scrollToEnd(),
+  });
+  const names = useDeviceNames();
+  const labels = useMemo(() => new Map(items.map(({ id }) => [id, session.tree.label(id)])), [items, session, version]);
+  const isAway = useIsAway(scroller, items.length);
+  return (
+    <div className="transcript">
+      <section ref={scroller} className="transcript-scroller" aria-label="Transcript" tabIndex={-1}>
+        <div className="transcript-items" style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ index, start }) => {
+            const item = items[index];
+            if (item === undefined) return null;
+            return (
+              <div
+                key={item.id}
+                ref={virtualizer.measureElement}
+                data-index={index}
+                className={item.id === lookedAtId ? "transcript-place is-looked-at" : "transcript-place"}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <TranscriptItemView
+                  session={session}
+                  item={item}
+                  author={names(item.node.deviceId)}
+                  label={labels.get(item.id)}
+                  actsOf={actsOf}
+                />
+              </div>
+            );
+          })}
+        </div>
+      </section>
+      {isAway ? (
+        <button type="button" className="to-end" onClick={() => virtualizer.scrollToEnd()}>
+          <span aria-hidden="true">↓</span> To the end
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+function useItems({ nodes }: Branch): readonly TranscriptItem[] {
+  const before = useRef<readonly TranscriptItem[]>([]);
+  return useMemo(() => {
+    before.current = layOutTranscript(nodes, before.current);
+    return before.current;
+  }, [nodes]);
+}
+
+/** Goes to what is looked at, once for each that is; else to the end when a branch is opened. */
+function useStart(
+  items: readonly TranscriptItem[],
+  lookedAtId: string | undefined,
+  go: { toItem: (index: number) => void; toEnd: () => void },
+): void {
+  const gone = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    const wanted = lookedAtId ?? `:end of ${items[0]?.id}`;
+    if (items.length === 0 || gone.current === wanted) return undefined;
+    const index = lookedAtId === undefined ? -1 : findItemOf(items, lookedAtId);
+    if (lookedAtId !== undefined && index < 0) return undefined;
+    // The list knows its height by the next frame; until then there is no end to go to.
+    const frame = requestAnimationFrame(() => {
+      gone.current = wanted;
+      if (index < 0 || index === items.length - 1) go.toEnd();
+      else go.toItem(index);
+    });
+    return () => cancelAnimationFrame(frame);
+  });
+}
+
+/** The name of the device that wrote an entry, unless it is this one. */
+function useDeviceNames(): (deviceId: string) => string | undefined {
+  const devices = useDevices();
+  return useMemo(() => {
+    const known = new Map(devices.map((device) => [device.id, device]));
+    return (deviceId: string) => {
+      const device = known.get(deviceId);
+      return device?.isThis === true ? undefined : deviceName(deviceId, device?.name);
+    };
+  }, [devices]);
+}
+
+function useIsAway(scroller: { readonly current: HTMLElement | null }, count: number): boolean {
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const look = (): void =>
+      setAway(element.scrollHeight - element.scrollTop - element.clientHeight > element.clientHeight);
+    look();
+    element.addEventListener("scroll", look, { passive: true });
+    return () => element.removeEventListener("scroll", look);
+  }, [scroller, count]);
+  return isAway;
+}
+
+/** A guess by kind and length; what is shown is measured. */
+function estimateHeight(item: TranscriptItem | undefined): number {
+  if (item === undefined || item.kind === "marks") return 28;
+  if (item.kind === "assistant") return Math.min(600, 70 + item.node.jsonBytes / 8 + item.moreIds.length * 30);
+  if (item.kind === "user") return Math.min(500, 80 + item.node.jsonBytes / 4);
+  return 90;
+}
