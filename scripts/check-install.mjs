@@ -49,7 +49,9 @@ try {
     const copies = readdirSync(app, { recursive: true }).filter((path) => /(^|[\\/])node_modules[\\/]yjs$/.test(path));
     if (copies.length !== 1) throw new Error(`yjs is there ${copies.length} times: ${copies.join(", ")}`);
   });
-  await check("the command makes a home, serves, imports and draws the tree", () => useCommand(app));
+  await check("the command makes a home, serves, imports and draws the tree, and has the app for browsers", () =>
+    useCommand(app),
+  );
   await check("an ES module", () => runProgram(app, "app.mjs", program(byImport)));
   await check("a CommonJS program, by import()", () => runProgram(app, "imports.cjs", program(byImport)));
   await check("a CommonJS program, by require() of ours and import() of yjs", () =>
@@ -104,7 +106,9 @@ async function useCommand(app) {
   });
   try {
     const [line] = await once(createInterface({ input: relay.stdout }), "line");
-    run("laptop", "init", JSON.parse(line).url, "--name", "laptop");
+    const { url } = JSON.parse(line);
+    await useApp(url.replace(/^ws/, "http"));
+    run("laptop", "init", url, "--name", "laptop");
     run("laptop", "import", join(rootFolder, "examples", "two-devices", "flaky-login-test.jsonl"));
     run("desktop", "init", run("laptop", "link").trim(), "--name", "desktop");
     const tree = run("desktop", "tree", "Fix the flaky login test");
@@ -114,6 +118,19 @@ async function useCommand(app) {
     relay.kill("SIGTERM");
     await ended;
   }
+}
+
+/** The page that the relay serves, and every script and style it names. */
+async function useApp(address) {
+  const fetchText = async (path) => {
+    const response = await fetch(address + path);
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+    return response.text();
+  };
+  const page = await fetchText("/");
+  const assets = page.match(/\/assets\/[\w.-]+/g) ?? [];
+  if (assets.length < 2) throw new Error(`The page is ${page}`);
+  for (const path of [...assets, "/sw.js", "/manifest.webmanifest"]) await fetchText(path);
 }
 
 async function useVite(app) {

@@ -41,7 +41,7 @@ async function main() {
     "laptop",
     `imported "${session.name ?? basename(options.file)}"   ${written + known} entries${skippedCount > 0 ? `, ${skippedCount} lines skipped` : ""}`,
   );
-  const { link } = await laptop.runJson(["link"]);
+  const { link, webLink } = await laptop.runJson(["link"]);
 
   await desktop.run(["init", link, "--name", "desktop"]);
   const startedMs = performance.now();
@@ -104,6 +104,9 @@ async function main() {
 
   if (options.once) return;
   console.log(`
+Join with a browser on this computer; the link holds the key:
+  ${webLink}
+
 Join from another terminal, in the folder of the clone:
   npx coppice init '${link}' --name third --home ${join(folder, "third")}
   npx coppice tree ${session.id} --home ${join(folder, "third")}

@@ -3,7 +3,7 @@
  * this has been built before: `npm start` and `npm test` come through here each time. Needs the packages compiled.
  */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -18,8 +18,6 @@ const source = hashSources();
 if (!existsSync(stampFile) || !existsSync(appFolder) || readFileSync(stampFile, "utf8") !== source) {
   const { build } = await import("vite");
   await build({ root: packageFolder, logLevel: "warn" });
-  // For the size gate; nothing that a browser should be sent.
-  renameSync(join(appFolder, "build-manifest.json"), join(packageFolder, "node_modules", ".app-manifest.json"));
   writeServiceWorker();
   for (const path of listFiles(appFolder)) if (compressible.test(path)) writeCompressed(path);
   writeFileSync(stampFile, source);

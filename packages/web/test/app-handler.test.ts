@@ -148,3 +148,30 @@ describe("the app's handler", () => {
     expect(() => createAppHandler({ relays: ["https://relay.example"] })).toThrow(TypeError);
   });
 });
+
+describe("the built app", () => {
+  it("[WB18] a browser's first load needs at most 250 kB of compressed script", async () => {
+    const page = (await ask("/")).body.toString();
+    const scripts = [...page.matchAll(/<(?:script|link)[^>]*(?:src|href)="([^"]+\.js)"/g)].map(
+      ([, path]) => path ?? "",
+    );
+    const answers = await Promise.all(scripts.map((path) => ask(path, { "accept-encoding": "br" })));
+    const sizes = answers.map(({ body, headers }) => [headers["content-encoding"], body.length] as const);
+    expect(sizes.map(([encoding]) => encoding)).toEqual(scripts.map(() => "br"));
+    const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThanOrEqual(250_000);
+  });
+
+  it("[WB16] can be installed: its manifest names icons that are there", async () => {
+    const page = (await ask("/")).body.toString();
+    const path = /rel="manifest" href="([^"]+)"/.exec(page)?.[1] ?? "";
+    const { icons, start_url, display } = JSON.parse((await ask(path)).body.toString());
+    expect([start_url, display]).toEqual(["/", "standalone"]);
+    for (const { src, type } of icons) {
+      const { status, headers } = await ask(src);
+      expect([src, status, String(headers["content-type"]).split(";")[0]]).toEqual([src, 200, type]);
+    }
+    expect(icons.length).toBeGreaterThan(2);
+  });
+});
