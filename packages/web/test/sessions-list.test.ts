@@ -1,8 +1,9 @@
-import type { WorkspaceSession } from "@coppice/client";
+import type { SessionCursor, WorkspaceSession } from "@coppice/client";
 import { describe, expect, it } from "vitest";
 import { suggestDeviceName } from "../src/home/device-name.ts";
+import { describePresence } from "../src/sessions/describe-presence.ts";
 import { describeAge } from "../src/sessions/describe-time.ts";
-import { arrangeSessions, titleOf } from "../src/sessions/list-sessions.ts";
+import { arrangeSessions, listRecent, titleOf } from "../src/sessions/list-sessions.ts";
 
 function makeSession(id: string, fields: Partial<WorkspaceSession> = {}): WorkspaceSession {
   return {
@@ -49,6 +50,25 @@ describe("the list of sessions", () => {
     expect(titleOf({ id: "0194c0de-0000-7000-8000-0123456789ab" })).toBe("Session 456789ab");
     expect(titleOf({ id: "x", name: "  " })).toBe("Session x");
     expect(titleOf({ id: "x", name: " Login " })).toBe("Login");
+  });
+
+  it("[WB8] the most active ones are open", () => {
+    expect([...listRecent(sessions, 2)]).toEqual(["nowhere", "busy"]);
+  });
+
+  it("[WB8] says which other devices have a session open, each once, and where an agent runs", () => {
+    const cursor = (deviceId: string, fields: Partial<SessionCursor> = {}): SessionCursor => ({
+      deviceId,
+      replicaId: "r",
+      leafId: null,
+      self: false,
+      sameDevice: false,
+      deviceName: deviceId,
+      ...fields,
+    });
+    expect(describePresence([cursor("me", { self: true, sameDevice: true })])).toBeUndefined();
+    const cursors = [cursor("phone"), cursor("desk"), cursor("desk", { running: true }), cursor("desk")];
+    expect(describePresence(cursors)).toBe("open on desk (agent running) and phone");
   });
 
   it.each([

@@ -1,9 +1,10 @@
-import { WorkspaceProvider } from "@coppice/react";
-import { lazy, type ReactNode, Suspense } from "react";
+import { useSessions, WorkspaceProvider } from "@coppice/react";
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef } from "react";
 import { DevicesPage } from "../devices/devices-page.tsx";
 import type { AppHome, OpenedWorkspace } from "../home/app-home.ts";
 import type { StoredWorkspace } from "../home/stored-workspace.ts";
 import { UnsentSessions } from "../home/unsent-sessions.tsx";
+import { titleOf } from "../sessions/list-sessions.ts";
 import { SessionsPage } from "../sessions/sessions-page.tsx";
 import { useBranchAnnouncements } from "../status/branch-announcements.ts";
 import { StatusBar } from "../status/status-bar.tsx";
@@ -23,7 +24,9 @@ export interface WorkspaceAppProps {
 /** The frame around every page of a workspace. */
 export function WorkspaceApp({ home, opened, stored }: WorkspaceAppProps): ReactNode {
   const route = useRoute();
+  const main = useRef<HTMLElement>(null);
   useBranchAnnouncements(opened.workspace);
+  useFocusOnNewPage(route, main);
   return (
     <WorkspaceProvider workspace={opened.workspace}>
       <div className="app">
@@ -44,7 +47,8 @@ export function WorkspaceApp({ home, opened, stored }: WorkspaceAppProps): React
           </nav>
           <StatusBar opened={opened} />
         </header>
-        <main id="main" className="app-main" tabIndex={-1}>
+        <main id="main" ref={main} className="app-main" tabIndex={-1}>
+          <PageTitle route={route} />
           <Page route={route} home={home} opened={opened} stored={stored} />
         </main>
         {opened.stored.relay === undefined ? null : (
@@ -57,6 +61,38 @@ export function WorkspaceApp({ home, opened, stored }: WorkspaceAppProps): React
       </div>
     </WorkspaceProvider>
   );
+}
+
+/** Names the page in the window's title. */
+function PageTitle({ route }: { readonly route: Route }): ReactNode {
+  const sessions = useSessions();
+  const session = route.page === "session" ? sessions.find(({ id }) => id === route.sessionId) : undefined;
+  const name = session === undefined ? namesByPage[route.page] : titleOf(session);
+  useEffect(() => {
+    document.title = `${name} · Coppice`;
+    return () => {
+      document.title = "Coppice";
+    };
+  }, [name]);
+  return null;
+}
+
+const namesByPage: { readonly [page in Route["page"]]: string } = {
+  sessions: "Sessions",
+  session: "Session",
+  devices: "Devices",
+  unknown: "No such page",
+};
+
+/** Whoever goes by keyboard or listens goes on in the new page; the first one is where browsers begin anyway. */
+function useFocusOnNewPage(route: Route, main: RefObject<HTMLElement | null>): void {
+  const focused = useRef(route);
+  useEffect(() => {
+    if (focused.current === route) return;
+    focused.current = route;
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [route, main]);
 }
 
 function Page({ route, ...props }: { readonly route: Route } & WorkspaceAppProps): ReactNode {

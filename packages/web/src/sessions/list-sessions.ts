@@ -12,6 +12,12 @@ export function activityOf({ lastActivityAt, createdAt }: WorkspaceSession): num
   return lastActivityAt ?? (Date.parse(createdAt) || 0);
 }
 
+/** The ids of the most active ones. */
+export function listRecent(sessions: readonly WorkspaceSession[], count: number): ReadonlySet<string> {
+  const byActivity = [...sessions].sort((left, right) => activityOf(right) - activityOf(left));
+  return new Set(byActivity.slice(0, count).map(({ id }) => id));
+}
+
 /** Its name, or the end of its id, which tells sessions of one day apart. */
 export function titleOf({ name, id }: Pick<WorkspaceSession, "id" | "name">): string {
   const trimmed = name?.trim() ?? "";

@@ -4,18 +4,21 @@ import { sessionPath } from "../app/route.ts";
 import { Link } from "../app/router.tsx";
 import { describeAge } from "./describe-time.ts";
 import { activityOf, titleOf } from "./list-sessions.ts";
+import { SessionPresence } from "./session-presence.tsx";
 
 /** A session in the list. */
 export interface SessionRowProps {
   readonly session: WorkspaceSession;
   /** In ms since 1970. */
   readonly now: number;
+  /** Whether to open it, so as to show who else has. */
+  readonly hasPresence: boolean;
   readonly onRename: () => void;
   readonly onArchive: () => void;
 }
 
 /** Name, last activity, and what may be done with it. */
-export function SessionRow({ session, now, onRename, onArchive }: SessionRowProps): ReactNode {
+export function SessionRow({ session, now, hasPresence, onRename, onArchive }: SessionRowProps): ReactNode {
   const title = titleOf(session);
   const at = activityOf(session);
   return (
@@ -31,6 +34,7 @@ export function SessionRow({ session, now, onRename, onArchive }: SessionRowProp
           {session.parentSession === undefined ? null : " · fork"}
           {session.needsUpgrade ? " · needs a newer version" : null}
         </span>
+        {hasPresence ? <SessionPresence sessionId={session.id} /> : null}
       </Link>
       <div className="acts">
         <button type="button" className="button-quiet" aria-label={`Rename ${title}`} onClick={onRename}>

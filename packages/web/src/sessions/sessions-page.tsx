@@ -5,10 +5,13 @@ import { sessionPath } from "../app/route.ts";
 import { navigate } from "../app/router.tsx";
 import type { OpenedWorkspace } from "../home/app-home.ts";
 import { reportFailure } from "../status/announcements.ts";
-import { arrangeSessions } from "./list-sessions.ts";
+import { arrangeSessions, listRecent } from "./list-sessions.ts";
 import { NewSessionDialog, RenameDialog } from "./session-dialogs.tsx";
 import { SessionRow } from "./session-row.tsx";
 import "./sessions.css";
+
+/** So many sessions are open while the list is shown: enough for what somebody works on, few enough for a phone. */
+const recentCount = 5;
 
 /** Every session of the workspace, by project. */
 export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): ReactNode {
@@ -20,6 +23,7 @@ export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): 
   const sessions = useSessions({ archived: isArchived });
   const now = useNow();
   useEffect(() => workspace.refreshActivity(), [workspace]);
+  const recent = isArchived ? new Set<string>() : listRecent(sessions, recentCount);
   const groups = arrangeSessions(sessions, search);
   return (
     <div className="sessions">
@@ -60,6 +64,7 @@ export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): 
                   key={session.id}
                   session={session}
                   now={now}
+                  hasPresence={recent.has(session.id)}
                   onRename={() => setRenamed(session)}
                   onArchive={() => {
                     const change = session.archived
