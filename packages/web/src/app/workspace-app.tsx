@@ -8,6 +8,7 @@ import { titleOf } from "../sessions/list-sessions.ts";
 import { SessionsPage } from "../sessions/sessions-page.tsx";
 import { useBranchAnnouncements } from "../status/branch-announcements.ts";
 import { StatusBar } from "../status/status-bar.tsx";
+import { PageBoundary } from "./page-boundary.tsx";
 import type { Route } from "./route.ts";
 import { Link, useRoute } from "./router.tsx";
 
@@ -49,7 +50,9 @@ export function WorkspaceApp({ home, opened, stored }: WorkspaceAppProps): React
         </header>
         <main id="main" ref={main} className="app-main" tabIndex={-1}>
           <PageTitle route={route} />
-          <Page route={route} home={home} opened={opened} stored={stored} />
+          <PageBoundary place={JSON.stringify(route)}>
+            <Page route={route} home={home} opened={opened} stored={stored} />
+          </PageBoundary>
         </main>
         {opened.stored.relay === undefined ? null : (
           <UnsentSessions

@@ -19,9 +19,11 @@ export function DeviceLink({ stored }: { readonly stored: StoredWorkspace }): Re
         </div>
       </>
     );
+  // Browsers have none where the page comes from another machine without TLS: the text can be selected.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
   const webLink = formatWebLink(stored, location.origin);
   const copy = (text: string, what: string): void => {
-    navigator.clipboard.writeText(text).then(() => setCopied(`${what} copied.`), reportFailure);
+    clipboard?.writeText(text).then(() => setCopied(`${what} copied.`), reportFailure);
   };
   return (
     <>
@@ -31,9 +33,11 @@ export function DeviceLink({ stored }: { readonly stored: StoredWorkspace }): Re
       <p>On a computer:</p>
       <code className="command">npx coppice init '{formatPairingLink(stored)}'</code>
       <div className="acts">
-        <button type="button" className="button-quiet" onClick={() => copy(webLink, "Link")}>
-          Copy the link
-        </button>
+        {clipboard === undefined ? null : (
+          <button type="button" className="button-quiet" onClick={() => copy(webLink, "Link")}>
+            Copy the link
+          </button>
+        )}
         <button type="button" className="button-quiet" onClick={() => setShown(false)}>
           Hide
         </button>
