@@ -23,6 +23,7 @@ export interface WebDevice {
 export class WebLab {
   readonly scratch: string = mkdtempSync(join(tmpdir(), "coppice-web-"));
   readonly #running: RunningCommand[] = [];
+  readonly #profiles: BrowserContext[] = [];
   #browser: BrowserUnderTest | undefined;
   #serve: RunningCommand | undefined;
   /** `ws://127.0.0.1:PORT` */
@@ -72,6 +73,7 @@ export class WebLab {
   async openProfile(url: string = this.app): Promise<WebDevice> {
     this.#browser ??= await openBrowser();
     const profile = await this.#browser.newProfile();
+    this.#profiles.push(profile);
     const errors: string[] = [];
     await profile.addInitScript(() => {
       document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
@@ -95,6 +97,12 @@ export class WebLab {
     await device.page.getByRole("button", { name: /join/i }).click();
     await device.page.getByRole("heading", { name: "Sessions" }).waitFor();
     return device;
+  }
+
+  /** Pictures of all tabs, for whoever looks for what went wrong. */
+  async takePictures(folder: string): Promise<void> {
+    const pages = this.#profiles.flatMap((profile) => profile.pages());
+    await Promise.all(pages.map((page, at) => page.screenshot({ path: join(folder, `tab-${at}.png`) })));
   }
 
   async close(): Promise<void> {

@@ -101,7 +101,7 @@ function useFocusOnNewPage(route: Route, main: RefObject<HTMLElement | null>): v
 function Page({ route, ...props }: { readonly route: Route } & WorkspaceAppProps): ReactNode {
   switch (route.page) {
     case "sessions":
-      return <SessionsPage home={props.home.home} opened={props.opened} />;
+      return <SessionsPage opened={props.opened} />;
     case "devices":
       return <DevicesPage {...props} />;
     case "session":

@@ -4,7 +4,6 @@ import { type ReactNode, useEffect, useState } from "react";
 import { sessionPath } from "../app/route.ts";
 import { navigate } from "../app/router.tsx";
 import type { OpenedWorkspace } from "../home/app-home.ts";
-import type { HomeStore } from "../home/home-store.ts";
 import { reportFailure } from "../status/announcements.ts";
 import { arrangeSessions, listRecent } from "./list-sessions.ts";
 import { NewSessionDialog, RenameDialog } from "./session-dialogs.tsx";
@@ -14,14 +13,8 @@ import "./sessions.css";
 /** So many sessions are open while the list is shown: enough for what somebody works on, few enough for a phone. */
 const recentCount = 5;
 
-/** Whose sessions. */
-export interface SessionsPageProps {
-  readonly home: HomeStore;
-  readonly opened: OpenedWorkspace;
-}
-
 /** Every session of the workspace, by project. */
-export function SessionsPage({ home, opened }: SessionsPageProps): ReactNode {
+export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): ReactNode {
   const { workspace, stored } = opened;
   const [isArchived, setArchived] = useState(false);
   const [search, setSearch] = useState("");
@@ -109,8 +102,6 @@ export function SessionsPage({ home, opened }: SessionsPageProps): ReactNode {
           session={renamed}
           onClose={() => setRenamed(undefined)}
           onRename={async (name) => {
-            // A name is an entry: without a network a later tab sends it (SPEC WB9).
-            await home.setMark(stored.id, renamed.id, true);
             await workspace.renameSession(renamed.id, name);
           }}
         />
