@@ -1,15 +1,10 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findAccessFaults } from "./src/access-faults.ts";
 import { areBrowserTestsSkipped } from "./src/chromium.ts";
 import { runCommandWell } from "./src/command-process.ts";
 import { type WebDevice, WebLab } from "./src/web-lab.ts";
 
-declare const axe: { run(): Promise<AxeResults> };
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const file = "examples/two-devices/flaky-login-test.jsonl";
 const session = "Fix the flaky login test";
 
@@ -27,24 +22,24 @@ describe.skipIf(areBrowserTestsSkipped())("the app for everybody", () => {
   it("[WB20] axe finds nothing serious, nothing scrolls sideways at 320 px, and pages have titles and get the focus", async () => {
     const fresh = await lab.openProfile();
     await fresh.page.getByRole("heading", { name: "Coppice" }).waitFor();
-    expect(await findFaults(fresh.page)).toEqual([]);
+    expect(await findAccessFaults(fresh.page)).toEqual([]);
     const invited = await lab.openProfile(await lab.readWebLink());
     await invited.page.getByRole("heading", { name: "Join this workspace" }).waitFor();
-    expect(await findFaults(invited.page)).toEqual([]);
+    expect(await findAccessFaults(invited.page)).toEqual([]);
     const { page } = device;
     await page.getByRole("link", { name: session }).waitFor();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findAccessFaults(page)).toEqual([]);
     expect(await page.title()).toBe("Sessions · Coppice");
     await page.getByRole("button", { name: /details of the status/ }).click();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findAccessFaults(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "New session" }).click();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findAccessFaults(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Devices" }).click();
     await page.getByRole("button", { name: "Show the link" }).click();
     await page.getByRole("img", { name: /to be scanned/ }).waitFor();
-    expect(await findFaults(page)).toEqual([]);
+    expect(await findAccessFaults(page)).toEqual([]);
     expect(await page.title()).toBe("Devices · Coppice");
     await page.getByRole("link", { name: "Sessions" }).click();
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
@@ -66,23 +61,3 @@ describe.skipIf(areBrowserTestsSkipped())("the app for everybody", () => {
     expect(device.errors).toEqual([]);
   });
 });
-
-/** What axe has against a page that a person would run into, in both schemes, and what is wider than a small phone. */
-async function findFaults(page: Page): Promise<string[]> {
-  const faults: string[] = [];
-  for (const colorScheme of ["light", "dark"] as const) {
-    // Colours in between two schemes are nobody's.
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.evaluate(axeSource);
-    const { violations, passes } = await page.evaluate(() => axe.run());
-    if (passes.length < 5) faults.push(`${colorScheme}: axe looked at nothing`);
-    for (const { impact, id, nodes } of violations)
-      if (impact === "serious" || impact === "critical")
-        faults.push(...nodes.map(({ target }) => `${colorScheme}: ${id} ${target}`));
-  }
-  await page.setViewportSize({ width: 320, height: 640 });
-  const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (excess > 0) faults.push(`${excess} px too wide`);
-  await page.setViewportSize({ width: 1280, height: 720 });
-  return faults;
-}

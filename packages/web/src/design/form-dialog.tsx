@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
+import { useModal } from "./use-modal.ts";
 
 /** A question with an act that may fail. */
 export interface FormDialogProps {
@@ -15,13 +16,10 @@ export interface FormDialogProps {
 /** Asks something in a dialog; Escape and Cancel close it. */
 export function FormDialog(props: FormDialogProps): ReactNode {
   const { title, action, isDangerous = false, isDisabled = false, children, onSubmit, onClose } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const titleId = useId();
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {

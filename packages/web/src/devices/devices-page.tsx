@@ -2,6 +2,8 @@ import { useDevices } from "@coppice/react";
 import { type ReactNode, useState } from "react";
 import type { WorkspaceAppProps } from "../app/workspace-app.tsx";
 import { LinkForm } from "../home/link-form.tsx";
+import { deviceName } from "../session/model/cursor-marks.ts";
+import { toShownLine } from "../session/model/shown-text.ts";
 import { DeviceLink } from "./device-link.tsx";
 import { LeaveDialog } from "./leave-dialog.tsx";
 import { NameDialog } from "./name-dialog.tsx";
@@ -19,8 +21,8 @@ export function DevicesPage({ home, opened, stored }: WorkspaceAppProps): ReactN
         {devices.map(({ id, name, person, isThis, isFormer }) => (
           <li key={id} className="device-row">
             <span className="device-name" dir="auto">
-              {name}
-              {person === undefined ? null : <span className="muted"> · {person}</span>}
+              {deviceName(id, name)}
+              {person === undefined ? null : <span className="muted"> · {toShownLine(person)}</span>}
             </span>
             {isThis ? <span className="device-mark">this browser</span> : null}
             {isFormer ? <span className="muted small">an earlier one of this browser</span> : null}
@@ -45,7 +47,7 @@ export function DevicesPage({ home, opened, stored }: WorkspaceAppProps): ReactN
             {others.map((other) => (
               <li key={other.id} className="device-row">
                 <span className="device-name">
-                  {other.relay ?? "without a relay"} <span className="muted">as {other.device.name}</span>
+                  {other.relay ?? "without a relay"} <span className="muted">as {toShownLine(other.device.name)}</span>
                 </span>
                 <button type="button" className="button-quiet" onClick={() => void home.switchTo(other.id)}>
                   Switch

@@ -1,4 +1,5 @@
 import type { SessionCursor } from "@coppice/client";
+import { toShownLine } from "../session/model/shown-text.ts";
 
 /** Who else has a session open, each device once, those where an agent runs first; undefined: nobody. */
 export function describePresence(cursors: readonly SessionCursor[]): string | undefined {
@@ -6,7 +7,7 @@ export function describePresence(cursors: readonly SessionCursor[]): string | un
   for (const { deviceId, deviceName = "another device", running = false, sameDevice } of cursors) {
     if (sameDevice) continue;
     const isRunning = running || devices.get(deviceId)?.isRunning === true;
-    devices.set(deviceId, { name: deviceName, isRunning });
+    devices.set(deviceId, { name: toShownLine(deviceName), isRunning });
   }
   if (devices.size === 0) return undefined;
   const byRunning = [...devices.values()].sort((left, right) => Number(right.isRunning) - Number(left.isRunning));

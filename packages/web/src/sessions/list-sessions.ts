@@ -1,4 +1,5 @@
 import { groupSessionsByRemote, type WorkspaceSession } from "@coppice/client";
+import { toShownLine } from "../session/model/shown-text.ts";
 
 /** Sessions of one project. */
 export interface ProjectGroup {
@@ -18,10 +19,9 @@ export function listRecent(sessions: readonly WorkspaceSession[], count: number)
   return new Set(byActivity.slice(0, count).map(({ id }) => id));
 }
 
-/** Its name, or the end of its id, which tells sessions of one day apart. */
+/** Its name, as a line that hides nothing, or the end of its id, which tells sessions of one day apart. */
 export function titleOf({ name, id }: Pick<WorkspaceSession, "id" | "name">): string {
-  const trimmed = name?.trim() ?? "";
-  return trimmed === "" ? `Session ${id.slice(-8)}` : trimmed;
+  return toShownLine(name ?? "") || `Session ${toShownLine(id).slice(-8)}`;
 }
 
 /** Those that have every word of the search somewhere, the most active first, by project. */

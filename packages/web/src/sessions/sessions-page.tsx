@@ -1,9 +1,10 @@
 import type { WorkspaceSession } from "@coppice/client";
 import { useSessions, useSyncStatus } from "@coppice/react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { sessionPath } from "../app/route.ts";
 import { navigate } from "../app/router.tsx";
 import type { OpenedWorkspace } from "../home/app-home.ts";
+import { toShownLine } from "../session/model/shown-text.ts";
 import { reportFailure } from "../status/announcements.ts";
 import { arrangeSessions, listRecent } from "./list-sessions.ts";
 import { NewSessionDialog, RenameDialog } from "./session-dialogs.tsx";
@@ -25,8 +26,9 @@ export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): 
   useEffect(() => workspace.refreshActivity(), [workspace]);
   const recent = isArchived ? new Set<string>() : listRecent(sessions, recentCount);
   const groups = arrangeSessions(sessions, search);
+  const { list, keepFocus } = useKeptFocus();
   return (
-    <div className="sessions">
+    <div ref={list} className="sessions">
       <div className="sessions-head">
         <h1>Sessions</h1>
         <button type="button" className="button" onClick={() => setMaking(true)}>
@@ -54,9 +56,9 @@ export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): 
       </div>
       {groups.length > 0 ? (
         groups.map(({ project, sessions: ofProject }) => (
-          <section key={project ?? ""} aria-label={project ?? "No project"}>
+          <section key={project ?? ""} aria-label={toShownLine(project ?? "") || "No project"}>
             <h2 className="sessions-project" dir="auto">
-              {project ?? "No project"}
+              {toShownLine(project ?? "") || "No project"}
             </h2>
             <ul className="sessions-list">
               {ofProject.map((session) => (
@@ -67,6 +69,7 @@ export function SessionsPage({ opened }: { readonly opened: OpenedWorkspace }): 
                   hasPresence={recent.has(session.id)}
                   onRename={() => setRenamed(session)}
                   onArchive={() => {
+                    keepFocus();
                     const change = session.archived
                       ? workspace.unarchiveSession(session.id)
                       : workspace.archiveSession(session.id);
@@ -141,6 +144,25 @@ function NoSessions({ opened, isArchived, isSearch, hasRelay }: NoSessionsProps)
       <code className="command">npx coppice import</code>
     </div>
   );
+}
+
+/** When the row that has the focus leaves the list, the focus goes to the one in its place, else to the search. */
+function useKeptFocus(): { readonly list: RefObject<HTMLDivElement | null>; readonly keepFocus: () => void } {
+  const list = useRef<HTMLDivElement>(null);
+  const place = useRef<number>(undefined);
+  useEffect(() => {
+    if (place.current === undefined || document.activeElement !== document.body) return;
+    const rows = list.current?.querySelectorAll<HTMLElement>(".session-link");
+    const next = rows?.[Math.min(place.current, rows.length - 1)];
+    (next ?? list.current?.querySelector("input"))?.focus();
+    place.current = undefined;
+  });
+  const keepFocus = (): void => {
+    const rows = [...(list.current?.querySelectorAll(".session-row") ?? [])];
+    const at = rows.findIndex((row) => row.contains(document.activeElement));
+    place.current = at < 0 ? undefined : at;
+  };
+  return { list, keepFocus };
 }
 
 /** The time, read again each half minute: it is shown in minutes. */

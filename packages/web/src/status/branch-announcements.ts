@@ -2,6 +2,7 @@ import type { BranchEvent, Workspace } from "@coppice/client";
 import { useEffect } from "react";
 import { sessionPath } from "../app/route.ts";
 import { navigate } from "../app/router.tsx";
+import { toShownLine } from "../session/model/shown-text.ts";
 import { announce } from "./announcements.ts";
 
 /** Says when another device has made an open session branch (SPEC WB14). */
@@ -40,7 +41,7 @@ export function groupBranches(branches: readonly BranchEvent[]): BranchNews[] {
 
 /** One sentence. */
 export function describeBranches({ deviceName, count }: BranchNews, sessionName: string | undefined): string {
-  const who = deviceName ?? "Another device";
+  const who = toShownLine(deviceName ?? "") || "Another device";
   const what = count === 1 ? "a branch" : `${count} branches`;
-  return sessionName === undefined ? `${who} added ${what}.` : `${who} added ${what} to “${sessionName}”.`;
+  return sessionName === undefined ? `${who} added ${what}.` : `${who} added ${what} to “${toShownLine(sessionName)}”.`;
 }

@@ -1,5 +1,6 @@
 import type { SessionCursor } from "@coppice/client";
 import { findShownEntry, type SessionTreeView } from "./session-node.ts";
+import { toShownLine } from "./shown-text.ts";
 
 /** How many colours of devices the design has: `--device-1` and so on. */
 const deviceColours = 8;
@@ -38,9 +39,9 @@ export function deviceColour(deviceId: string, deviceIds: readonly string[]): nu
   return (sum % deviceColours) + 1;
 }
 
-/** The name people know a device by; else the end of its id. */
+/** The name people know a device by, as a line that hides nothing; else the end of its id. */
 export function deviceName(deviceId: string, name: string | undefined): string {
-  return name?.trim() || `device ${deviceId.slice(-6)}`;
+  return toShownLine(name ?? "") || `device ${deviceId.slice(-6)}`;
 }
 
 /** Where everybody stands. Several replicas of one device on one entry are one mark. */

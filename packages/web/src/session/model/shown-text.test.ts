@@ -19,6 +19,7 @@ describe("toShownText", () => {
 
   test("[WB70] a line has no controls and no turns of direction, and is cut before it is looked at", () => {
     expect(toShownLine("  a \u001b[1mb\u202e\n c ")).toBe("a b c");
+    expect(toShownLine("pass\u200d\u200bword\u200f 👩‍👩‍👧 می‌خواهم")).toBe("password 👩‍👩‍👧 می‌خواهم");
     expect(firstShownLine(`\n\n  ${"y".repeat(2_000_000)}`, 10)).toBe("yyyyyyyyyy");
     expect(firstShownLine(" \n \u202e\n")).toBe("");
   });

@@ -12,7 +12,7 @@ const idleJoiners = /(?<=[\u0020-\u007e])[\u200c\u200d]|[\u200c\u200d](?=[\u0020
 const flagTags = /\u{1f3f4}[\u{e0020}-\u{e007e}]+\u{e007f}/gu;
 const worthLooking =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u00ad\u115f\u1160\u180e\u200b-\u200d\u202a-\u202e\u2060-\u206f\u3164\udb40\ufeff\uffa0\ufff9-\ufffb]/;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u00ad\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\udb40\ufeff\uffa0\ufff9-\ufffb]/;
 
 /**
  * A text as a page may show it: line ends and tabs stay, escape sequences of terminals go, and what nobody could see
@@ -20,13 +20,16 @@ const worthLooking =
  */
 export function toShownText(text: string): string {
   if (!worthLooking.test(text)) return text;
+  const plain = stripAnsi(text).replace(/\r\n?/g, "\n");
+  return replaceHidden(plain, nameCharacter).replace(controls, pictureControl);
+}
+
+function replaceHidden(text: string, toText: (character: string) => string): string {
   const flags: string[] = [];
-  return stripAnsi(text)
-    .replace(/\r\n?/g, "\n")
+  return text
     .replace(flagTags, (flag) => `\ue000${flags.push(flag) - 1}\ue001`)
-    .replace(hidden, nameCharacter)
-    .replace(idleJoiners, nameCharacter)
-    .replace(controls, pictureControl)
+    .replace(hidden, toText)
+    .replace(idleJoiners, toText)
     .replace(/\ue000(\d+)\ue001/g, (same, index) => flags[Number(index)] ?? same);
 }
 
@@ -34,9 +37,13 @@ export function toShownText(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text as one printable line: runs of white space become one blank, escape sequences and controls are taken out. */
+/**
+ * A text as one printable line, for names, labels and beginnings of texts: runs of white space become one blank; escape
+ * sequences, controls and what nobody could see are taken out.
+ */
 export function toShownLine(text: string): string {
-  return stripAnsi(text.replace(/\s+/g, " ")).replace(unprintable, "").trim();
+  if (!worthLooking.test(text)) return text.replace(/\s+/g, " ").trim();
+  return replaceHidden(stripAnsi(text.replace(/\s+/g, " ")).replace(unprintable, ""), () => "").trim();
 }
 
 /** The first line of a text that says something, printable and of at most `maxChars`. Empty when there is none. */

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { sessionPath } from "../../app/route.ts";
 import { navigate } from "../../app/router.tsx";
 import { exportJsonLines, exportMarkdown, saveFile, toFileName } from "../acts/export-session.ts";
+import { toShownLine } from "../model/shown-text.ts";
 import { MenuButton, type MenuItem } from "../parts/menu.tsx";
 import type { Question } from "./open-session.tsx";
 
@@ -17,7 +18,7 @@ export function SessionHeader(props: {
 }): ReactNode {
   const { session, name, leafId, ask, tell } = props;
   const workspace = useWorkspace();
-  const title = name ?? "Session without a name";
+  const title = toShownLine(name ?? "") || "Session without a name";
   const items = (): readonly MenuItem[] => [
     {
       name: "Rename…",

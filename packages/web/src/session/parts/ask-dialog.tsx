@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
+import { useModal } from "../../design/use-modal.ts";
 import "./dialog.css";
 
 /** A question with room for a text. */
@@ -19,14 +20,11 @@ export interface AskDialogProps {
 /** Asks for one text in a dialog. Escape closes it; in several lines, Control or Command with Enter answers. */
 export function AskDialog(props: AskDialogProps): ReactNode {
   const { title, hint, initial, action, isLong = false, mayBeEmpty = false, onAnswer, onClose } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
   const [text, setText] = useState(initial);
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
   const canAnswer = !isBusy && (mayBeEmpty || text.trim() !== "");
   const answer = async (): Promise<void> => {
     if (!canAnswer) return;

@@ -35,7 +35,7 @@ export const TranscriptItemView = memo(function TranscriptItemView({
         <span className="item-kind">{kindNames[item.kind]}</span>
         {label === undefined ? null : (
           <span className="label-mark" dir="auto">
-            {label}
+            {toShownLine(label)}
           </span>
         )}
         <span className="item-meta">

@@ -3,6 +3,7 @@ import { useEntry } from "@coppice/react";
 import { type CSSProperties, memo, type ReactNode } from "react";
 import { describeEntry } from "../model/entry-words.ts";
 import { countEntries, countOf } from "../model/format.ts";
+import { toShownLine } from "../model/shown-text.ts";
 import type { TreeEntryRow, TreeFoldRow, TreeNoteRow, TreeRow } from "../model/tree-rows.ts";
 import { maxGuides } from "../model/tree-runs.ts";
 import { DeviceMark } from "../parts/device-mark.tsx";
@@ -89,7 +90,7 @@ function EntryCell({
       {row.label === undefined ? null : (
         <span className="label-mark" dir="auto">
           <span className="visually-hidden">, label </span>
-          {row.label}
+          {toShownLine(row.label)}
         </span>
       )}
       {row.isArchived ? <span className="row-note">archived</span> : null}
