@@ -1,7 +1,7 @@
 import type { SharedSession } from "@coppice/client";
 import { type Branch, useDevices } from "@coppice/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { deviceName } from "../model/cursor-marks.ts";
 import { findItemOf, layOutTranscript, type TranscriptItem } from "../model/transcript-items.ts";
 import type { MenuItem } from "../parts/menu.tsx";
@@ -29,8 +29,9 @@ export function TranscriptPane({ session, branch, version, lookedAtId, actsOf }:
   const virtualizer = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => estimateHeight(items[index]),
-    getItemKey: (index) => items[index]?.id ?? index,
+    // Both stay the same functions while the items do: with others, the list measures all of them again at each frame.
+    estimateSize: useCallback((index: number) => estimateHeight(items[index]), [items]),
+    getItemKey: useCallback((index: number) => items[index]?.id ?? index, [items]),
     overscan: 4,
     anchorTo: "end",
     followOnAppend: true,

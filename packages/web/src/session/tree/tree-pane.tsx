@@ -1,6 +1,15 @@
 import type { SharedSession } from "@coppice/client";
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import type { TreeRow } from "../model/tree-rows.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { Menu, MenuButton } from "../parts/menu.tsx";
@@ -32,20 +41,19 @@ export function TreePane({ session, lookedAtId, onLookAt, actsOf }: TreePaneProp
   const texts = useRef(new Map<string, string>());
   const typed = useRef({ text: "", atMs: 0 });
   const [menu, setMenu] = useState<{ anchor: HTMLElement; items: readonly MenuItem[] }>();
-  const found = rows.findIndex(({ key }) => key === (focusedKey ?? lookedAtId));
-  const focused =
-    found >= 0
-      ? found
-      : Math.max(
-          0,
-          rows.findLastIndex(({ isOnPath }) => isOnPath),
-        );
-  const estimateSize = useCallback(() => (matchMedia("(pointer: coarse)").matches ? touchRowHeight : rowHeight), []);
+  const wantedKey = focusedKey ?? lookedAtId;
+  const focused = useMemo(() => {
+    const found = rows.findIndex(({ key }) => key === wantedKey);
+    const lastOnPath = rows.findLastIndex(({ isOnPath }) => isOnPath);
+    return Math.max(0, found >= 0 ? found : lastOnPath);
+  }, [rows, wantedKey]);
+  const height = useRowHeight();
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize,
-    getItemKey: (index) => rows[index]?.key ?? index,
+    // Both stay the same functions while nothing changes: with others, the list measures all rows again at each frame.
+    estimateSize: useCallback(() => height, [height]),
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 12,
     // The row that has the focus stays in the page however far it is scrolled away.
     rangeExtractor: useCallback(
@@ -156,11 +164,29 @@ export function TreePane({ session, lookedAtId, onLookAt, actsOf }: TreePaneProp
   );
 }
 
+const coarsePointer = "(pointer: coarse)";
+
+/** Higher where rows are touched. */
+function useRowHeight(): number {
+  const isCoarse = useSyncExternalStore(
+    useCallback((listener: () => void) => {
+      const media = matchMedia(coarsePointer);
+      media.addEventListener("change", listener);
+      return () => media.removeEventListener("change", listener);
+    }, []),
+    // Asked once per render, not once per row.
+    () => matchMedia(coarsePointer).matches,
+  );
+  return isCoarse ? touchRowHeight : rowHeight;
+}
+
 /** Brings the row of what is looked at into view, once for each that is. */
 function useShownRow(rows: readonly TreeRow[], id: string | undefined, show: (index: number) => void): void {
   const shown = useRef<string | undefined>(undefined);
-  const index =
-    id === undefined ? rows.findLastIndex(({ isOnPath }) => isOnPath) : rows.findIndex(({ key }) => key === id);
+  const index = useMemo(
+    () => (id === undefined ? rows.findLastIndex(({ isOnPath }) => isOnPath) : rows.findIndex(({ key }) => key === id)),
+    [rows, id],
+  );
   useEffect(() => {
     const wanted = id ?? ":leaf";
     if (index < 0 || shown.current === wanted) return undefined;
