@@ -1,7 +1,7 @@
 import type { SharedSession } from "@coppice/client";
 import { useDevices, useEntry, useLog } from "@coppice/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, memo, type ReactNode, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import { deviceColour, deviceName } from "../model/cursor-marks.ts";
 import { describeEntry, describeMove, shownIdChars } from "../model/entry-words.ts";
 import { dayOf, formatDay, formatTime } from "../model/format.ts";
@@ -30,8 +30,8 @@ export function LogPane({ session, lookedAtId, onLookAt }: LogPaneProps): ReactN
   const virtualizer = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => (lines[index]?.beginsDay === true ? 84 : 48),
-    getItemKey: (index) => lines[index]?.node.id ?? index,
+    estimateSize: useCallback((index: number) => (lines[index]?.beginsDay === true ? 84 : 48), [lines]),
+    getItemKey: useCallback((index: number) => lines[index]?.node.id ?? index, [lines]),
     initialOffset: () => lines.length * 48,
     overscan: 10,
     anchorTo: "end",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareBranches, findBranchEnd, isOnBranch } from "./branch-view.ts";
+import { compareBranches, compareWithOwn, findBranchEnd, isOnBranch } from "./branch-view.ts";
 import { layOutLog } from "./log-lines.ts";
 import { type Sketch, sketchLine, sketchTree } from "./test-tree.ts";
 
@@ -30,6 +30,16 @@ describe("the branch that is shown", () => {
     const apart = sketchTree([...sketchLine("x", 2), ...sketchLine("z", 2)]);
     expect(compareBranches(apart, "x1", "z1")).toMatchObject({ ancestor: undefined, shared: 0 });
     expect(() => compareBranches(sketchTree([["w", "gone", "user"]]), "w", "w")).toThrow("gone");
+  });
+
+  test("[WB62] the own branch is compared with the one through an entry; not while a part of either is missing", () => {
+    const compared = compareWithOwn(tree, "l", "y0");
+    expect(compared?.ancestor?.id).toBe("x1");
+    expect(compared?.right.map(({ id }) => id)).toEqual(["y0", "y1", "y2"]);
+    expect(compareWithOwn(tree, null, "y0")).toBeUndefined();
+    expect(compareWithOwn(tree, "x3", "unknown")).toBeUndefined();
+    const torn = sketchTree([...sketchLine("x", 2), ["w", "gone", "user"], ["a", "b", "user"], ["b", "a", "user"]]);
+    expect(compareWithOwn(torn, "x1", "w")).toBeUndefined();
   });
 });
 

@@ -75,3 +75,28 @@ export function compareBranches(tree: SessionTreeView, leftId: string, rightId: 
   while (shared < left.length && left[shared] === right[shared]) shared++;
   return { ancestor: left[shared - 1], shared, left: left.slice(shared), right: right.slice(shared) };
 }
+
+/**
+ * The branch of the entry that this device stands on, left, and the one that goes through another entry, right. Undefined:
+ * there is no own place, or the way up of one of them is not here.
+ */
+export function compareWithOwn(
+  tree: SessionTreeView,
+  leafId: string | null,
+  otherId: string,
+): BranchComparison | undefined {
+  const own = findShownEntry(tree, leafId);
+  const end = tree.has(otherId) ? findBranchEnd(tree, otherId, leafId) : undefined;
+  if (own === null || end === undefined || !reachesRoot(tree, own.id) || !reachesRoot(tree, end)) return undefined;
+  return compareBranches(tree, own.id, end);
+}
+
+/** Whether the whole way up from an entry is here. */
+function reachesRoot(tree: SessionTreeView, id: string): boolean {
+  let node = tree.get(id);
+  for (let steps = tree.size; node !== undefined && steps > 0; steps--) {
+    if (!node.parentId) return true;
+    node = tree.get(node.parentId);
+  }
+  return false;
+}

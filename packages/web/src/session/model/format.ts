@@ -27,6 +27,19 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
   month: "short",
   year: "numeric",
 });
+const momentFormat = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+const datedFormat = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+});
 const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
 /** The day of a time in the reader's words. */
@@ -39,4 +52,12 @@ export function formatDay(timestamp: string): string {
 export function formatTime(timestamp: string): string {
   const date = new Date(timestamp);
   return Number.isNaN(date.getTime()) ? "" : timeFormat.format(date);
+}
+
+/** A time in the reader's zone: with its day unless that is today's, with its year unless that is this one's. */
+export function formatMoment(timestamp: string, now: Date = new Date()): string {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return "";
+  if (dayOf(timestamp) === dayOf(now.toISOString())) return timeFormat.format(date);
+  return (date.getFullYear() === now.getFullYear() ? momentFormat : datedFormat).format(date);
 }

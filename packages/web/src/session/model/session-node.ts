@@ -23,6 +23,11 @@ export function findShownEntry(tree: SessionTreeView, id: string | null): Sessio
   return null;
 }
 
+/** The first message of a person in the log. */
+export function findFirstMessage(tree: Pick<SessionTreeView, "nodes">): SessionNode | undefined {
+  return tree.nodes().find(({ type, role }) => type === "message" && role === "user");
+}
+
 /** The entries that go on from `id` (null: the roots), transparent ones replaced by what goes on from them. */
 export function shownChildren(tree: SessionTreeView, id: string | null): SessionNode[] {
   return replaceTransparent(tree, tree.children(id));

@@ -4,9 +4,9 @@ import type { ReactNode } from "react";
 import { sessionPath } from "../../app/route.ts";
 import { navigate } from "../../app/router.tsx";
 import { exportJsonLines, exportMarkdown, saveFile, toFileName } from "../acts/export-session.ts";
-import { toShownLine } from "../model/shown-text.ts";
 import { MenuButton, type MenuItem } from "../parts/menu.tsx";
 import type { Question } from "./open-session.tsx";
+import { useSessionTitle } from "./use-session-title.ts";
 
 /** The session's name and what can be done with all of it. */
 export function SessionHeader(props: {
@@ -18,7 +18,7 @@ export function SessionHeader(props: {
 }): ReactNode {
   const { session, name, leafId, ask, tell } = props;
   const workspace = useWorkspace();
-  const title = toShownLine(name ?? "") || "Session without a name";
+  const title = useSessionTitle(session);
   const items = (): readonly MenuItem[] => [
     {
       name: "Rename…",

@@ -4,6 +4,7 @@ import { useCallback } from "react";
 import { sessionPath } from "../../app/route.ts";
 import { navigate } from "../../app/router.tsx";
 import { archiveBranch, branchWithEdit, labelEntry, moveHere } from "../acts/branch-acts.ts";
+import { isOnBranch } from "../model/branch-view.ts";
 import { readContentText } from "../model/entry-words.ts";
 import { blocksToText, readBlocks } from "../model/message-blocks.ts";
 import { shownChildren } from "../model/session-node.ts";
@@ -14,13 +15,14 @@ import type { Question } from "./open-session.tsx";
 export interface EntryActsOptions {
   readonly session: SharedSession;
   readonly lookAt: (entryId: string | undefined) => void;
+  readonly compare: (entryId: string) => void;
   readonly ask: (question: Question) => void;
   /** Shows what went wrong with it, if anything. */
   readonly tell: (work: Promise<unknown>) => void;
 }
 
 /** Gives what can be done with an entry, as the items of a menu. */
-export function useEntryActs({ session, lookAt, ask, tell }: EntryActsOptions) {
+export function useEntryActs({ session, lookAt, compare, ask, tell }: EntryActsOptions) {
   const workspace = useWorkspace();
   return useCallback(
     (entryId: string, headId?: string, isArchived = false): readonly MenuItem[] => {
@@ -89,6 +91,9 @@ export function useEntryActs({ session, lookAt, ask, tell }: EntryActsOptions) {
                 .then(({ id }) => navigate(sessionPath(id))),
             ),
         },
+        ...(isOnBranch(tree, entryId, session.getLeafId() ?? null)
+          ? []
+          : [{ name: "Compare with my branch", run: () => compare(entryId) }]),
         { name: "Copy text", run: () => copy(readText()) },
         { name: "Copy id", run: () => copy(Promise.resolve(entryId)) },
         {
@@ -104,6 +109,6 @@ export function useEntryActs({ session, lookAt, ask, tell }: EntryActsOptions) {
         });
       return items;
     },
-    [session, workspace, lookAt, ask, tell],
+    [session, workspace, lookAt, compare, ask, tell],
   );
 }

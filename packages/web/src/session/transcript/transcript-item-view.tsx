@@ -4,7 +4,7 @@ import { useEntry } from "@coppice/react";
 import { memo, type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { Markdown } from "../markdown/markdown.tsx";
 import { describeEntry } from "../model/entry-words.ts";
-import { countEntries, formatTime } from "../model/format.ts";
+import { countEntries, formatMoment } from "../model/format.ts";
 import { readBlocks, readToolResult, type ToolResult } from "../model/message-blocks.ts";
 import { firstShownLine, toShownLine } from "../model/shown-text.ts";
 import type { TranscriptItem } from "../model/transcript-items.ts";
@@ -30,7 +30,10 @@ export const TranscriptItemView = memo(function TranscriptItemView({
 }): ReactNode {
   if (item.kind === "marks") return <Marks session={session} ids={item.moreIds} />;
   return (
-    <article className={`item item-${item.kind}`} aria-label={kindNames[item.kind]}>
+    <article
+      className={`item item-${item.kind}`}
+      aria-label={[kindNames[item.kind], author, formatMoment(item.node.timestamp)].filter(Boolean).join(", ")}
+    >
       <header className="item-header">
         <span className="item-kind">{kindNames[item.kind]}</span>
         {label === undefined ? null : (
@@ -40,7 +43,7 @@ export const TranscriptItemView = memo(function TranscriptItemView({
         )}
         <span className="item-meta">
           {author === undefined ? null : <span dir="auto">{author}</span>}
-          <time dateTime={item.node.timestamp}>{formatTime(item.node.timestamp)}</time>
+          <time dateTime={item.node.timestamp}>{formatMoment(item.node.timestamp)}</time>
         </span>
         <MenuButton name="What to do with this entry" className="row-button" items={() => actsOf(item.id)} />
       </header>

@@ -1,7 +1,7 @@
 import type { SharedSession } from "@coppice/client";
 import { type Branch, useDevices } from "@coppice/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
 import { deviceName } from "../model/cursor-marks.ts";
 import { findItemOf, layOutTranscript, type TranscriptItem } from "../model/transcript-items.ts";
 import type { MenuItem } from "../parts/menu.tsx";
@@ -46,7 +46,9 @@ export function TranscriptPane({ session, branch, version, lookedAtId, actsOf }:
   });
   const names = useDeviceNames();
   const labels = useMemo(() => new Map(items.map(({ id }) => [id, session.tree.label(id)])), [items, session, version]);
-  const isAway = useIsAway(scroller, items.length);
+  // Of what the list knows: asking the page would make it lay itself out in the middle of every scroll.
+  const { height } = virtualizer.scrollRect ?? { height: 0 };
+  const isAway = virtualizer.getTotalSize() - (virtualizer.scrollOffset ?? 0) - height > height;
   return (
     <div className="transcript">
       <section ref={scroller} className="transcript-scroller" aria-label="Transcript" tabIndex={-1}>
@@ -123,20 +125,6 @@ function useDeviceNames(): (deviceId: string) => string | undefined {
       return device?.isThis === true ? undefined : deviceName(deviceId, device?.name);
     };
   }, [devices]);
-}
-
-function useIsAway(scroller: { readonly current: HTMLElement | null }, count: number): boolean {
-  const [isAway, setAway] = useState(false);
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    const look = (): void =>
-      setAway(element.scrollHeight - element.scrollTop - element.clientHeight > element.clientHeight);
-    look();
-    element.addEventListener("scroll", look, { passive: true });
-    return () => element.removeEventListener("scroll", look);
-  }, [scroller, count]);
-  return isAway;
 }
 
 /** A guess by kind and length; what is shown is measured. */

@@ -1,18 +1,10 @@
 import type { SharedSession } from "@coppice/client";
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { TreeRow } from "../model/tree-rows.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { Menu, MenuButton } from "../parts/menu.tsx";
+import { useMedia } from "../parts/use-media.ts";
 import { findByText, moveInTree } from "./tree-keys.ts";
 import { TreeRowView } from "./tree-row-view.tsx";
 import { useTreeRows } from "./use-tree-rows.ts";
@@ -47,7 +39,7 @@ export function TreePane({ session, lookedAtId, onLookAt, actsOf }: TreePaneProp
     const lastOnPath = rows.findLastIndex(({ isOnPath }) => isOnPath);
     return Math.max(0, found >= 0 ? found : lastOnPath);
   }, [rows, wantedKey]);
-  const height = useRowHeight();
+  const height = useMedia("(pointer: coarse)") ? touchRowHeight : rowHeight;
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -162,22 +154,6 @@ export function TreePane({ session, lookedAtId, onLookAt, actsOf }: TreePaneProp
       )}
     </div>
   );
-}
-
-const coarsePointer = "(pointer: coarse)";
-
-/** Higher where rows are touched. */
-function useRowHeight(): number {
-  const isCoarse = useSyncExternalStore(
-    useCallback((listener: () => void) => {
-      const media = matchMedia(coarsePointer);
-      media.addEventListener("change", listener);
-      return () => media.removeEventListener("change", listener);
-    }, []),
-    // Asked once per render, not once per row.
-    () => matchMedia(coarsePointer).matches,
-  );
-  return isCoarse ? touchRowHeight : rowHeight;
 }
 
 /** Brings the row of what is looked at into view, once for each that is. */
