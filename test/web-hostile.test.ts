@@ -8,7 +8,7 @@ import { hostileEnd, hostileFlag, hostileName, writeHostileSession } from "./src
 import { type WebDevice, WebLab } from "./src/web-lab.ts";
 
 /** A page that answers a press later than this has been brought to a stop. */
-const answerMs = 2_000;
+const answerMs = 20_000;
 
 describe.skipIf(areBrowserTestsSkipped())("a hostile session in Chromium", () => {
   const lab = new WebLab();
@@ -59,6 +59,7 @@ describe.skipIf(areBrowserTestsSkipped())("a hostile session in Chromium", () =>
     expect([...kinds]).toEqual(
       expect.arrayContaining(["user", "assistant", "unknown", "compaction", "branch-summary", "bash"]),
     );
+    await page.setViewportSize({ width: 900, height: 720 });
     for (const pane of ["Tree", "Log"]) {
       await page.getByRole("button", { name: pane, exact: true }).click({ timeout: answerMs });
       await page

@@ -1,6 +1,7 @@
 import type { SessionNode, SharedSession } from "@coppice/client";
 import { useEntry, useTree } from "@coppice/react";
-import { type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type ReactNode, useId, useMemo, useState } from "react";
+import { useModal } from "../../design/use-modal.ts";
 import { compareWithOwn } from "../model/branch-view.ts";
 import { describeEntry } from "../model/entry-words.ts";
 import { countEntries } from "../model/format.ts";
@@ -22,11 +23,8 @@ export interface CompareDialogProps {
 /** The own branch and another one from their last common entry; every entry leads to its place. Escape closes it. */
 export function CompareDialog({ session, entryId, onLookAt, onClose }: CompareDialogProps): ReactNode {
   const { tree, version, leafId } = useTree(session);
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const titleId = useId();
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
   const comparison = useMemo(() => compareWithOwn(tree, leafId ?? null, entryId), [tree, version, leafId, entryId]);
   const go = (id: string): void => {
     onClose();
