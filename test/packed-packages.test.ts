@@ -59,11 +59,13 @@ describe("what is published", () => {
   it("[PK7] F80: no built file carries a yjs of its own", () => {
     const built = packages.flatMap((name) => {
       const folder = join(root, "packages", name, "dist");
-      return readdirSync(folder, { recursive: true, encoding: "utf8" })
-        .filter((path) => path.endsWith(".js"))
-        // The app for browsers is a page, complete in itself: nobody imports it.
-        .filter((path) => name !== "web" || !/^app[/\\]/.test(path))
-        .map((path) => join(folder, path));
+      return (
+        readdirSync(folder, { recursive: true, encoding: "utf8" })
+          .filter((path) => path.endsWith(".js"))
+          // The app for browsers is a page, complete in itself: nobody imports it.
+          .filter((path) => name !== "web" || !/^app[/\\]/.test(path))
+          .map((path) => join(folder, path))
+      );
     });
     expect(built.length).toBeGreaterThan(100);
     expect(built.filter((path) => readFileSync(path, "utf8").includes(warning))).toEqual([]);
