@@ -3,7 +3,7 @@ import { useModal } from "./use-modal.ts";
 
 /** A question with an act that may fail. */
 export interface FormDialogProps {
-  readonly title: string;
+  readonly title: ReactNode;
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
@@ -21,12 +21,13 @@ export function FormDialog(props: FormDialogProps): ReactNode {
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const submit = async (): Promise<void> => {
+    if (isBusy || isDisabled) return;
     setBusy(true);
     try {
       await onSubmit();
       onClose();
     } catch (error) {
-      // Whoever asked reads it here, and may try again.
+      // Whoever asked reads it here, and may try again: what was typed is not lost.
       setFault(error instanceof Error ? error.message : String(error));
       setBusy(false);
     }

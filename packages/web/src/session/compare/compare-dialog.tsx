@@ -5,7 +5,6 @@ import { useModal } from "../../design/use-modal.ts";
 import { compareWithOwn } from "../model/branch-view.ts";
 import { describeEntry } from "../model/entry-words.ts";
 import { countEntries } from "../model/format.ts";
-import "../parts/dialog.css";
 import "./compare.css";
 
 /** Entries of a branch that are shown at first, and that each "Show more" adds. */
